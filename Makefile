@@ -1,0 +1,65 @@
+# Penstock: `make help` lists what can be made. Everything happens inside .venv.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup java test test-slow lint format demo bench lock clean
+
+BIN := .venv/bin
+WORKERS ?= 2
+export SPARK_LOCAL_IP ?= 127.0.0.1
+
+PYTEST := $(BIN)/python -m pytest -q
+PARALLEL := -n $(WORKERS) --dist worksteal
+# The kernels' tests run twice: compiled, and as plain Python, where an index out of bounds is an error.
+KERNELS := $(wildcard tests/core tests/policies tests/engines)
+WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
+
+help: ## say what can be made
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## build .venv from requirements.lock, and nothing else
+	@scripts/setup.sh
+
+java: ## find Java 17 or newer, or install it (apt-get, where root)
+	@scripts/java.sh >/dev/null
+
+test: setup java lint ## lint, then all tests but the slow ones (under 10 minutes on 2 cores)
+	@echo "== tests"
+	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
+ifneq ($(KERNELS),)
+	@echo "== tests of the kernels, as plain Python"
+	@NUMBA_DISABLE_JIT=1 PENSTOCK_HYPOTHESIS=nojit $(PYTEST) $(PARALLEL) -m "not slow and not spark" $(KERNELS)
+endif
+	@echo "== tests on Spark" # one session, which uses all cores itself; 5: there are none
+	@$(WITH_JAVA) $(PYTEST) -m "spark and not slow" tests || [[ $$? == 5 ]]
+
+test-slow: setup java ## the slow tests, which take many minutes
+	@$(WITH_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow
+
+lint: setup ## ruff, mypy, import-linter; the lock against pyproject.toml
+	@echo "== lint"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "run: make format" >&2; exit 1; }
+	@$(BIN)/mypy
+	@said="$$($(BIN)/lint-imports --no-logo)" || { echo "$$said"; exit 1; }; tail -n 1 <<<"$$said"
+	@$(BIN)/python scripts/lock.py --check
+
+format: setup ## lay the code out, and mend what ruff can mend
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+demo: setup java ## the main job
+	@$(WITH_JAVA) $(BIN)/penstock demo
+
+bench: setup ## measure every policy, into bench/results
+	@mkdir -p bench/results
+	@$(BIN)/python bench/policies.py --json bench/results/policies.json
+
+lock: ## write requirements.lock anew from pyproject.toml
+	@"$$(scripts/python.sh)" scripts/lock.py
+
+clean: ## remove .venv and everything else that can be made again
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log bench/results
+	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,34 @@
+"""A seeded random generator held in an array, so that it is saved and restored with the rest.
+
+Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014), SplitMix64.
+"""
+
+import numpy as np
+
+from .jit import jit
+
+# Numba turns uint64 with a plain int into a float, so every constant is a uint64 itself.
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
+B27, B30, B31, B32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+def make_rng(seed: int) -> np.ndarray:
+    """Return the state of a generator: uint64[1]."""
+    return np.array([seed % 2**64], np.uint64)
+
+
+@jit
+def mix(word):
+    """Scramble 64 bits; every bit of the answer depends on every bit of `word`."""
+    word = (word ^ (word >> B30)) * FIRST
+    word = (word ^ (word >> B27)) * SECOND
+    return word ^ (word >> B31)
+
+
+@jit
+def below(rng, bound):
+    """Draw an integer from 0 to `bound` - 1; `bound` must be below 2**32."""
+    rng[0] += STEP
+    return np.int64(((mix(rng[0]) >> B32) * np.uint64(bound)) >> B32)

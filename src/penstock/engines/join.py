@@ -1,0 +1,378 @@
+"""Join streams inside a hard memory budget: batches in, row numbers of the results out.
+
+Payloads stay outside: a row is known by its number, counted over everything pushed, and whoever
+holds the payloads looks the numbers up. Two tuples match when their keys are equal and their
+times lie within the window; the match is produced when the later arrival finds the earlier one
+still held; the dead leave first; after every arrival what is held fits the budget.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import policies
+from ..core.policy import JOINING, KEEP_ALL, UNKNOWN_SCALE, Chosen, Policy, Setup, grown
+from ..core.shape import TWO_WAY, Joins, Shape
+from ..core.slots import TUPLE
+from ..errors import BadInput
+from . import kernel
+from .batch import Window, prepare
+from .recount import recount
+from .saved import flatten, pack_header, unflatten, unpack_header
+from .shares import split_budget
+from .tables import NEVER, capacity_of, claim_slots, grow_tables, live_slots, make_tables
+
+FORMAT = 1
+CHUNK = 65_536  # rows between two looks at whether the tables must grow
+NO_LIMIT = 2**62
+COUNTERS = ("arrived", "late", "null", "matched", "expired", "evicted", "refused")
+
+
+class Matches(NamedTuple):
+    """The results of one push."""
+
+    rows: np.ndarray  # int64[n, legs of the widest join]: row numbers in the order of legs; -1 pads
+    join: np.ndarray  # int64[n]: which join each result belongs to
+
+
+class Join:
+    """A join of two or more streams, with as much memory as it is given.
+
+    >>> join = Join(policy="fifo", budget=2, within=10)
+    >>> join.push(side=[0, 1, 1], key=[7, 7, 8], time=[0, 1, 2]).rows.tolist()
+    [[0, 1]]
+    >>> join.counters["evicted"].tolist()
+    [1, 0]
+
+    Parameters:
+        policy: a name with parameters, as in `"gdj:percentile=0.9"`, or a `Policy`.
+        budget: the rows (with `sized`: bytes) that may be held; None for all that the window needs.
+        within: the window, in units of time, or with `window="count"` in tuples of the stream.
+        joins: which streams meet on which attributes; see `core.shape`.
+        layout: `unified`, or `split` into one memory per stream in the proportion of `shares`.
+        delay: how late a row may come; None: rows must come in the order of time.
+        together: the discrete-time model, in which rows of equal time do not see each other.
+        seed: where all randomness comes from.
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy | Chosen = "clock",
+        budget: int | None = None,
+        *,
+        within: int | None = None,
+        window: str = "time",
+        joins: Joins = TWO_WAY,
+        layout: str = "unified",
+        shares: Sequence[float] | None = None,
+        delay: int | None = None,
+        together: bool = False,
+        sized: bool = False,
+        seed: int = 0,
+    ):
+        _check(budget, within, window, layout, delay, together)
+        shape = Shape(joins)
+        lanes = shape.streams if layout == "split" else 1
+        self.chosen = policies.choose(policy, JOINING)
+        if budget is None:
+            self.chosen = Chosen(KEEP_ALL, {})
+        self.budget = budget
+        self.within = within
+        self.layout = layout
+        self.delay = delay
+        self.seed = seed
+        self.form = kernel.Form(shape, lanes, window == "count", together, sized)
+        self._budgets = _budgets(budget, lanes, shares)
+        self._scales = [UNKNOWN_SCALE] * lanes if budget is None or sized else self._budgets
+        self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
+        self._states = self._fresh_states()
+        self._next_row = 0
+        self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
+
+    def push(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        end: npt.ArrayLike | None = None,
+        null: npt.ArrayLike | None = None,
+        size: npt.ArrayLike | None = None,
+        emit: bool = True,
+    ) -> Matches:
+        """Take a batch and return what it matched.
+
+        `side` numbers the streams from 0. `key` is int64[n], or int64[n, attributes]. Without
+        `time` the rows are taken as they come, one unit apart. `end` gives each row its own last
+        moment instead of the window. `null` marks rows whose key is missing: they are counted and
+        match nothing. `size` is in bytes. With `emit=False` results are counted and not listed.
+        """
+        if self.chosen.policy.needs_window and self.within is None and end is None:
+            raise BadInput(
+                f"policy {self.chosen.policy.name!r} weighs what remains of a window, and there is "
+                "none; pass within=, or end= with the rows"
+            )
+        window = Window(self.within, self.form.counting, self.delay, self.now)
+        batch = prepare(self.form, window, self._next_row, side, key, time, end, null, size)
+        self._next_row += int(batch.arrived.sum())
+        self._outside += batch.arrived, batch.late, batch.null
+        width = self.form.shape.sides + (len(self.form.shape.joins) > 1)
+        parts = [np.empty((0, width), np.int64)]
+        start, taken = 0, len(batch.rows.stream)
+        while start < taken:
+            stop = self._chunk_end(batch.rows, start)
+            self._reserve(stop - start)
+            parts += self._run(batch.rows, start, stop, emit, width)
+            start = stop
+        return self._matches(np.concatenate(parts))
+
+    def _run(
+        self, rows: kernel.Rows, start: int, stop: int, emit: bool, width: int
+    ) -> list[np.ndarray]:
+        """Take some rows, coming back with a larger page whenever the results fill the last one."""
+        run = kernel.compile_join(self.chosen.policy, self.form)
+        parts = []
+        page = 2 * (stop - start) if emit else 0
+        while start < stop:
+            out = np.empty((page, width), np.int64)
+            start, found, need = run(
+                self._tables, self._states, rows, start, stop, self.delay or 0, int(emit), out
+            )
+            parts.append(out[:found] if emit else out)
+            page = max(page, need)
+        return parts
+
+    def _chunk_end(self, rows: kernel.Rows, start: int) -> int:
+        taken = len(rows.stream)
+        stop = min(start + CHUNK, taken)
+        if self.form.together:  # rows of one time must not be torn apart
+            while stop < taken and rows.time[stop] == rows.time[stop - 1]:
+                stop += 1
+        return stop
+
+    def _matches(self, found: np.ndarray) -> Matches:
+        sides = self.form.shape.sides
+        if found.shape[1] == sides:
+            return Matches(found, np.zeros(len(found), np.int64))
+        return Matches(found[:, :sides], found[:, sides])
+
+    def _fresh_states(self) -> tuple[Any, ...]:
+        capacity = capacity_of(self._tables.free)
+        return tuple(
+            self.chosen.make_state(Setup(capacity, scale, self.seed + lane, self.form.shape))
+            for lane, scale in enumerate(self._scales)
+        )
+
+    def _reserve(self, arrivals: int) -> None:
+        """Make sure that the next `arrivals` rows find room in every table."""
+        capacity, most = capacity_of(self._tables.free), sum(self._budgets)
+        wanted = self.held + arrivals
+        if not self.form.sized:
+            wanted = min(wanted, most)
+        if wanted > capacity:
+            self._grow(max(wanted, min(capacity * 3 // 2, most)))
+        reserve = self.chosen.policy.reserve
+        if reserve is not None:
+            self._states = tuple(reserve(state, arrivals) for state in self._states)
+
+    def _grow(self, capacity: int) -> None:
+        self._tables = grow_tables(self.form, self._tables, capacity)
+        fresh = self._fresh_states()
+        self._states = tuple(grown(a, b) for a, b in zip(self._states, fresh, strict=True))
+
+    @property
+    def now(self) -> int | None:
+        """The largest time seen, or None before the first row."""
+        now = int(self._tables.marks[kernel.NOW])
+        return None if now == NEVER or self.form.counting else now
+
+    @property
+    def held(self) -> int:
+        """How many tuples are held."""
+        return capacity_of(self._tables.free) - int(self._tables.free[0])
+
+    @property
+    def used(self) -> int:
+        """Rows held, or bytes where the budget counts bytes."""
+        return int(self._tables.lanes[:, kernel.USED].sum())
+
+    @property
+    def results(self) -> int:
+        """How many results were produced so far."""
+        return int(self._tables.counts[:, kernel.MATCHED].sum())
+
+    @property
+    def together(self) -> int:
+        """How many pairs arrived at the same time (with `together`); they are not results."""
+        return int(self._tables.marks[kernel.TOGETHER])
+
+    @property
+    def counters(self) -> dict[str, np.ndarray]:
+        """What happened to the rows so far, per stream."""
+        inside = self._tables.counts.T[:4].copy()
+        return dict(zip(COUNTERS, [*self._outside.copy(), *inside], strict=True))
+
+    @property
+    def held_rows(self) -> np.ndarray:
+        """The numbers of the rows held, in the order in which they were kept."""
+        return self._tables.held.at["row"][self._live()]
+
+    def _live(self) -> np.ndarray:
+        return live_slots(self._tables.free, self._tables.held.at["born"])
+
+    def renumber(self) -> np.ndarray:
+        """Number the held rows 0, 1, ... in the order of `held_rows`, and go on from there.
+
+        Returns their old numbers: whoever holds the payloads keeps just these, in this order.
+        """
+        live = self._live()
+        rows = self._tables.held.at["row"]
+        old = rows[live]
+        rows[live] = np.arange(len(live))
+        self._next_row = len(live)
+        return old
+
+    def check(self) -> None:
+        """Recount every structure; raises AssertionError where two of them disagree."""
+        recount(self._tables, self._states, self.chosen.policy, self.form, self._live())
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return the whole state as plain arrays; `restore` goes on as if nothing had happened."""
+        live = self._live()
+        saved = {f"held.{name}": self._tables.held.at[name][live] for name in self._columns()}
+        saved["held.key"] = self._tables.held.key[live]
+        if self._deadlines_follow(saved["held.time"], saved["held.deadline"]):
+            del saved["held.deadline"]
+        saved["counts"] = self._tables.counts.copy()
+        saved["marks"] = self._tables.marks.copy()
+        saved["outside"] = self._outside.copy()
+        if self.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
+            saved["slot"] = live.astype(np.int32)
+            for lane, state in enumerate(self._states):
+                saved |= flatten(state, f"policy.{lane}")
+        saved["header"] = pack_header(self._header())
+        return saved
+
+    def _deadlines_follow(self, times: np.ndarray, deadlines: np.ndarray) -> bool:
+        """Tell whether the deadlines can be worked out from the times."""
+        if self.within is None or self.form.counting:
+            return False
+        return bool((deadlines == times + self.within).all())
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "engine": "join",
+            "policy": self.chosen.policy.name,
+            "params": self.chosen.params,
+            "budget": self.budget,
+            "budgets": self._budgets,
+            "scales": self._scales,
+            "within": self.within,
+            "window": "count" if self.form.counting else "time",
+            "layout": self.layout,
+            "joins": self.form.shape.joins,
+            "delay": self.delay,
+            "together": self.form.together,
+            "sized": self.form.sized,
+            "seed": self.seed,
+            "capacity": capacity_of(self._tables.free),
+            "next_row": self._next_row,
+        }
+
+    @classmethod
+    def restore(
+        cls,
+        saved: dict[str, np.ndarray],
+        *,
+        policy: str | Policy | Chosen | None = None,
+        budget: int | str | None = "same",
+    ) -> "Join":
+        """Return a join that goes on where `save` left off.
+
+        With another `budget` (None: no limit) the policy gives up what no longer fits. Another
+        `policy` meets the held tuples as if they had just arrived.
+        """
+        header = unpack_header(saved, "join", FORMAT)
+        shares = None
+        if header["budget"] is not None:
+            shares = [part / sum(header["budgets"]) for part in header["budgets"]]
+        before = Chosen(policies.named(header["policy"]), header["params"])
+        after = before if policy is None else policies.choose(policy, JOINING)
+        join = cls(
+            after if after.policy is not KEEP_ALL else policies.DEFAULT,
+            header["budget"] if budget == "same" else budget,  # type: ignore[arg-type]
+            within=header["within"],
+            window=header["window"],
+            joins=tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
+            layout=header["layout"],
+            shares=shares,
+            delay=header["delay"],
+            together=header["together"],
+            sized=header["sized"],
+            seed=header["seed"],
+        )
+        same_policy = str(join.chosen) == str(before)
+        if same_policy:  # a policy's tables keep the scale that they were made for
+            join._scales = header["scales"]
+            join._states = join._fresh_states()
+        join._load(saved, header, same_policy)
+        return join
+
+    def _load(self, saved: dict[str, np.ndarray], header: dict[str, Any], same: bool) -> None:
+        bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
+        count = len(saved["held.time"])
+        slots = saved["slot"].astype(np.int64) if bound else np.arange(count)
+        capacity = header["capacity"] if bound else count
+        if capacity > capacity_of(self._tables.free):
+            self._grow(capacity)
+        tables = self._tables
+        tables.held.key[slots] = saved["held.key"]
+        for name in self._columns():
+            if f"held.{name}" in saved:
+                tables.held.at[name][slots] = saved[f"held.{name}"]
+        if "held.deadline" not in saved:
+            tables.held.at["deadline"][slots] = saved["held.time"] + self.within
+        tables.counts[:] = saved["counts"]
+        tables.marks[:] = saved["marks"]
+        self._outside[:] = saved["outside"]
+        self._next_row = header["next_row"]
+        claim_slots(tables.free, slots)
+        if bound:
+            self._states = tuple(
+                unflatten(state, f"policy.{lane}", saved) for lane, state in enumerate(self._states)
+            )
+        rebuild = kernel.compile_rebuild(self.chosen.policy, self.form)
+        gone = np.zeros(capacity_of(tables.free) + 1, bool)
+        rebuild(tables, self._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
+
+    def _columns(self) -> list[str]:
+        """Return the fields of a tuple that are worth saving."""
+        wanted = ["time", "deadline", "row", "born", "stream"] + ["size"] * self.form.sized
+        return [name for name in TUPLE.names or () if name in wanted]
+
+
+def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> list[int]:
+    return [NO_LIMIT] * lanes if budget is None else split_budget(budget, lanes, shares)
+
+
+def _check(budget, within, window, layout, delay, together) -> None:
+    if budget is not None and budget < 1:
+        raise BadInput(f"budget must be at least 1, got {budget}")
+    if window not in ("time", "count"):
+        raise BadInput(f"window must be 'time' or 'count', got {window!r}")
+    if window == "count" and within is None:
+        raise BadInput("a count window needs within=, the number of tuples that it holds")
+    lowest = 1 if window == "count" else 0
+    if within is not None and within < lowest:
+        raise BadInput(f"within must be at least {lowest}, got {within}")
+    if layout not in ("unified", "split"):
+        raise BadInput(f"layout must be 'unified' or 'split', got {layout!r}")
+    if delay is not None and delay < 0:
+        raise BadInput(f"delay must be at least 0, got {delay}")
+    if together and (window == "count" or delay is not None):
+        raise BadInput(
+            "together needs a time window and rows in order; leave out window= and delay="
+        )

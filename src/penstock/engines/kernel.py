@@ -1,0 +1,469 @@
+"""The join kernel: what happens to one arrival after another, compiled for one policy and shape.
+
+`compile_join` closes over the hooks of a policy and the shape of the join, so that the plain
+two-way join pays nothing for what it does not use. One arrival is taken through these steps:
+
+1. the clock moves and the dead leave;
+2. the policy hears of the arrival;
+3. it is matched against the held tuples of the other sides;
+4. it is kept, if it can still match anything: while there is no room the policy names a victim or
+   turns the newcomer away.
+
+Compiled code does not allocate: before an arrival is touched the kernel makes sure that its
+results will fit into `out`, and otherwise comes back for a larger one.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import expiry as expiries
+from ..core import index as indexes
+from ..core import stack
+from ..core.expiry import Expiry
+from ..core.index import NONE, Index
+from ..core.jit import jit, specialise
+from ..core.policy import REFUSE, Policy
+from ..core.shape import Shape
+from ..core.slots import Held
+
+MATCHED, EXPIRED, EVICTED, REFUSED, TAKEN = range(5)  # columns of counts
+NOW, BORN, TOGETHER = range(3)  # places of marks
+USED, BUDGET = range(2)  # columns of lanes
+
+
+class Tables(NamedTuple):
+    """Everything a join remembers, except what its policy remembers."""
+
+    held: Held
+    free: np.ndarray  # int32[capacity + 1]: a stack of free slots
+    keys: Index
+    expiry: Expiry
+    counts: np.ndarray  # int64[streams, 5]: matched, expired, evicted, refused, taken
+    marks: np.ndarray  # int64[3]: time now, tuples kept so far, pairs that came together
+    lanes: np.ndarray  # int64[lanes, 2]: rows or bytes held, rows or bytes allowed
+    path: np.ndarray  # int64[sides + 1, 3]: scratch for results of more than two sides
+
+
+class Rows(NamedTuple):
+    """One batch, in the order in which it is to be taken."""
+
+    stream: np.ndarray  # int8[n]
+    key: np.ndarray  # int64[n, attributes]
+    time: np.ndarray  # int64[n]
+    deadline: np.ndarray  # int64[n]; in a count window the number of tuples a window holds
+    row: np.ndarray  # int64[n]: the numbers to report
+    size: np.ndarray  # int64[n], or empty where the budget counts rows
+
+
+class Form(NamedTuple):
+    """The compile-time constants of a kernel, besides the policy."""
+
+    shape: Shape
+    lanes: int  # separate memories: 1, or one per stream
+    counting: bool  # windows are counted in tuples of the stream
+    together: bool  # rows of equal time do not see each other
+    sized: bool  # the budget counts bytes
+
+
+def _places(form: Form):
+    """Return the functions that know where a tuple belongs: its lane, its clock, its lists."""
+    lanes, counting, plain = form.lanes, form.counting, form.shape.is_plain
+    legs, leg_table = form.shape.legs, form.shape.leg_table
+
+    @jit
+    def lane_of(stream):
+        return stream if lanes > 1 else 0
+
+    @jit
+    def clock_of(stream):
+        return stream if counting else 0
+
+    @jit
+    def hang(tables, stream, slot):
+        if plain:
+            indexes.hang(tables.keys, 0, stream, 0, tables.held.key[slot, 0], slot)
+        else:
+            for leg in range(legs):
+                join, side = leg_table[stream, leg, 0], leg_table[stream, leg, 1]
+                if join >= 0:
+                    key = tables.held.key[slot, leg_table[stream, leg, 2]]
+                    indexes.hang(tables.keys, join, side, leg, key, slot)
+
+    @jit
+    def unhang(tables, stream, slot):
+        if plain:
+            indexes.unhang(tables.keys, 0, stream, 0, slot)
+        else:
+            for leg in range(legs):
+                join, side = leg_table[stream, leg, 0], leg_table[stream, leg, 1]
+                if join >= 0:
+                    indexes.unhang(tables.keys, join, side, leg, slot)
+
+    return lane_of, clock_of, hang, unhang
+
+
+def _remover(policy: Policy, form: Form):
+    """Return the function that takes a tuple out of every table."""
+    lane_of, clock_of, _, unhang = _places(form)
+    on_remove, sized = policy.on_remove, form.sized
+
+    @jit
+    def remove(tables, states, slot, now):
+        held = tables.held
+        stream = held.at[slot]["stream"]
+        on_remove(states[lane_of(stream)], held, slot, now)
+        unhang(tables, stream, slot)
+        expiries.leave(tables.expiry, clock_of(stream), held, slot)
+        tables.lanes[lane_of(stream), USED] -= held.at[slot]["size"] if sized else 1
+        stack.push(tables.free, slot)
+
+    return remove
+
+
+def _prober(policy: Policy, form: Form):
+    """Return the function that matches the newcomer with what is held."""
+    lane_of, _, _, _ = _places(form)
+    shape, counting = form.shape, form.counting
+    on_match = policy.on_match
+    plain, several_joins = shape.is_plain, len(shape.joins) > 1
+    legs, sides = shape.legs, shape.sides
+    leg_table, side_table = shape.leg_table, shape.side_table
+    widths = np.array([len(join) for join in shape.joins])
+    only_pairs = sides == 2
+    low, high, pick = 0, 1, 2  # columns of path: what the picks have in common, and the picks
+
+    @jit
+    def matched(tables, states, slot, now):
+        on_match(states[lane_of(tables.held.at[slot]["stream"])], tables.held, slot, now)
+
+    @jit
+    def probe_two(tables, states, join, side, entry, room, now, emit, out, found):
+        """Match with the one other side of a two-way join, newest first."""
+        at, index = tables.held.at, tables.keys
+        time, deadline, row = at[room]["time"], at[room]["deadline"], at[room]["row"]
+        other_leg = 0 if plain else side_table[join, 1 - side, 1]
+        slot = np.int64(index.head[entry, 1 - side])
+        while slot != NONE:
+            if counting or (time <= at[slot]["deadline"] and at[slot]["time"] <= deadline):
+                if emit:
+                    out[found, side] = row
+                    out[found, 1 - side] = at[slot]["row"]
+                    if several_joins:
+                        for pad in range(2, sides):
+                            out[found, pad] = NONE
+                        out[found, sides] = join
+                found += 1
+                matched(tables, states, slot, now)
+            slot = np.int64(index.chain[slot, other_leg]["older"])
+        return found
+
+    @jit
+    def probe_many(tables, states, join, side, entry, room, now, emit, out, found):
+        """Match with all other sides at once: a depth-first walk over their lists.
+
+        With `emit` 0 results are counted, with 1 also listed; with 2 they are only foreseen, and
+        nobody hears of them.
+        """
+        at, index, path = tables.held.at, tables.keys, tables.path
+        width = widths[join]
+        depth = 1 if side == 0 else 0
+        path[depth, low] = at[room]["time"]
+        path[depth, high] = at[room]["deadline"]
+        path[depth, pick] = index.head[entry, depth]
+        path[side, pick] = room
+        while depth >= 0:
+            slot = path[depth, pick]
+            if slot == NONE:  # this side is exhausted: back to the one before, one further
+                depth -= 2 if depth - 1 == side else 1
+                if depth >= 0:
+                    leg = side_table[join, depth, 1]
+                    path[depth, pick] = index.chain[path[depth, pick], leg]["older"]
+                continue
+            time, deadline = at[slot]["time"], at[slot]["deadline"]
+            fits = counting or (time <= path[depth, high] and path[depth, low] <= deadline)
+            last = depth == width - 1 or (depth == width - 2 and side == width - 1)
+            if fits and not last:
+                bottom, top = max(path[depth, low], time), min(path[depth, high], deadline)
+                depth += 2 if depth + 1 == side else 1
+                path[depth, low] = bottom
+                path[depth, high] = top
+                path[depth, pick] = index.head[entry, depth]
+                continue
+            if fits:
+                if emit == 1:
+                    for each in range(width):
+                        out[found, each] = at[path[each, pick]]["row"]
+                    for pad in range(width, sides):
+                        out[found, pad] = NONE
+                    if several_joins:
+                        out[found, sides] = join
+                found += 1
+                if emit != 2:
+                    for each in range(width):
+                        if each != side:
+                            matched(tables, states, path[each, pick], now)
+            path[depth, pick] = index.chain[slot, side_table[join, depth, 1]]["older"]
+        return found
+
+    @jit
+    def foresee(tables, states, stream, room):
+        """Return how many results the newcomer will have at most."""
+        most = np.int64(0)
+        for leg in range(legs):
+            join, side = leg_table[stream, leg, 0], leg_table[stream, leg, 1]
+            if join < 0:
+                break
+            key = tables.held.key[room, leg_table[stream, leg, 2]]
+            entry = indexes.find(tables.keys, join, key)
+            if entry == NONE:
+                continue
+            if only_pairs or widths[join] == 2:
+                most += tables.keys.head[entry, sides]
+            else:
+                most += probe_many(
+                    tables, states, join, side, entry, room, 0, 2, tables.path, np.int64(0)
+                )
+        return most
+
+    @jit
+    def probe(tables, states, stream, room, now, emit, out, found):
+        before = found
+        if plain:
+            entry = indexes.find(tables.keys, 0, tables.held.key[room, 0])
+            if entry != NONE:
+                found = probe_two(tables, states, 0, stream, entry, room, now, emit, out, found)
+        else:
+            for leg in range(legs):
+                join, side = leg_table[stream, leg, 0], leg_table[stream, leg, 1]
+                if join < 0:
+                    break
+                key = tables.held.key[room, leg_table[stream, leg, 2]]
+                entry = indexes.find(tables.keys, join, key)
+                if entry == NONE:
+                    continue
+                if only_pairs or widths[join] == 2:
+                    found = probe_two(
+                        tables, states, join, side, entry, room, now, emit, out, found
+                    )
+                else:
+                    found = probe_many(
+                        tables, states, join, side, entry, room, now, emit, out, found
+                    )
+        tables.counts[stream, MATCHED] += found - before
+        return found
+
+    return probe, foresee
+
+
+@functools.cache
+def compile_join(policy: Policy, form: Form):
+    """Return `run(tables, states, rows, start, stop, delay, emit, out) -> (next, found, need)`.
+
+    It takes the rows from `start` and returns the first one not taken: `stop`, or one whose
+    results (`need` at most) do not fit behind the `found` ones in `out`.
+    """
+    shape, lanes, counting, together, sized = form
+    on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
+    lane_of, clock_of, hang, _ = _places(form)
+    remove = _remover(policy, form)
+    probe, foresee = _prober(policy, form)
+    attributes = shape.attributes
+
+    @jit
+    def expire(tables, states, which, clock, now):
+        while True:
+            slot = expiries.next_dead(tables.expiry, which, tables.held, clock)
+            if slot == NONE:
+                return
+            tables.counts[tables.held.at[slot]["stream"], EXPIRED] += 1
+            remove(tables, states, slot, now)
+
+    @jit
+    def make_room(tables, states, lane, room, now):
+        """Free what the newcomer needs; tell whether it may come in."""
+        need = np.int64(tables.held.at[room]["size"]) if sized else np.int64(1)
+        if need > tables.lanes[lane, BUDGET]:
+            return False
+        while tables.lanes[lane, USED] + need > tables.lanes[lane, BUDGET]:
+            victim = choose_victim(states[lane], tables.held, room, now)
+            if victim == REFUSE:
+                return False
+            tables.counts[tables.held.at[victim]["stream"], EVICTED] += 1
+            remove(tables, states, victim, now)
+        tables.lanes[lane, USED] += need
+        return True
+
+    @jit
+    def keep(tables, states, stream, room, clock, now):
+        held = tables.held
+        if held.at[room]["deadline"] < clock:  # nothing to come can match it
+            tables.counts[stream, EXPIRED] += 1
+            return
+        if not make_room(tables, states, lane_of(stream), room, now):
+            tables.counts[stream, REFUSED] += 1
+            return
+        slot = stack.pop(tables.free)
+        for attribute in range(attributes):
+            held.key[slot, attribute] = held.key[room, attribute]
+        held.at[slot]["time"] = held.at[room]["time"]
+        held.at[slot]["deadline"] = held.at[room]["deadline"]
+        held.at[slot]["row"] = held.at[room]["row"]
+        held.at[slot]["size"] = held.at[room]["size"]
+        held.at[slot]["stream"] = stream
+        held.at[slot]["born"] = tables.marks[BORN]
+        tables.marks[BORN] += 1
+        hang(tables, stream, slot)
+        expiries.enter(tables.expiry, clock_of(stream), held, slot)
+        on_insert(states[lane_of(stream)], held, slot, now)
+
+    @jit
+    def seat(tables, rows, i, room):
+        """Write row `i` into the waiting room."""
+        held, stream = tables.held, rows.stream[i]
+        for attribute in range(attributes):
+            held.key[room, attribute] = rows.key[i, attribute]
+        held.at[room]["stream"] = stream
+        held.at[room]["time"] = rows.time[i]
+        held.at[room]["row"] = rows.row[i]
+        if counting:
+            held.at[room]["deadline"] = tables.counts[stream, TAKEN] + rows.deadline[i] - 1
+        else:
+            held.at[room]["deadline"] = rows.deadline[i]
+        if sized:
+            held.at[room]["size"] = rows.size[i]
+
+    @jit
+    def announce(tables, states, room, now):
+        tables.counts[tables.held.at[room]["stream"], TAKEN] += 1
+        for lane in range(lanes):
+            on_arrival(states[lane], tables.held, room, now)
+
+    @jit
+    def take_one(tables, states, rows, i, delay, room, emit, out, found):
+        stream = np.int64(rows.stream[i])
+        if counting:
+            now = tables.marks[NOW] + 1
+            clock = tables.counts[stream, TAKEN]
+        else:
+            now = max(tables.marks[NOW], rows.time[i])
+            clock = now - delay
+        tables.marks[NOW] = now
+        expire(tables, states, clock_of(stream), clock, now)
+        announce(tables, states, room, now)
+        found = probe(tables, states, stream, room, now, emit, out, found)
+        keep(tables, states, stream, room, clock, now)
+        return found
+
+    @jit
+    def pair_up(tables, rows, first, i):
+        """Count the rows of the same time that row `i` would match."""
+        for j in range(first, i):
+            if rows.stream[i] != rows.stream[j] and rows.key[i, 0] == rows.key[j, 0]:
+                if rows.time[i] <= min(rows.deadline[i], rows.deadline[j]):
+                    tables.marks[TOGETHER] += 1
+
+    @jit
+    def take_step(tables, states, rows, first, last, room, emit, out, found):
+        """Take rows of one time together: all are matched before any is kept."""
+        now = rows.time[first]
+        tables.marks[NOW] = now
+        expire(tables, states, 0, now, now)
+        for i in range(first, last):
+            seat(tables, rows, i, room)
+            announce(tables, states, room, now)
+            stream = np.int64(rows.stream[i])
+            found = probe(tables, states, stream, room, now, emit, out, found)
+            pair_up(tables, rows, first, i)
+        expire(tables, states, 0, now + 1, now)
+        for i in range(first, last):
+            seat(tables, rows, i, room)
+            keep(tables, states, np.int64(rows.stream[i]), room, now + 1, now)
+        return found
+
+    @jit
+    def step_need(tables, states, rows, first, last, room):
+        need = np.int64(0)
+        for i in range(first, last):
+            seat(tables, rows, i, room)
+            need += foresee(tables, states, np.int64(rows.stream[i]), room)
+        return need
+
+    def run_step_by_step(tables, states, rows, start, stop, delay, emit, out):
+        room = len(tables.held.at) - 1
+        found, first = np.int64(0), start
+        while first < stop:
+            last = first + 1
+            while last < stop and rows.time[last] == rows.time[first]:
+                last += 1
+            if emit:
+                need = step_need(tables, states, rows, first, last, room)
+                if found + need > len(out):
+                    return first, found, need
+            found = take_step(tables, states, rows, first, last, room, emit, out, found)
+            first = last
+        return stop, found, np.int64(0)
+
+    def run(tables, states, rows, start, stop, delay, emit, out):
+        room = len(tables.held.at) - 1
+        found = np.int64(0)
+        for i in range(start, stop):
+            seat(tables, rows, i, room)
+            if emit:
+                need = foresee(tables, states, np.int64(rows.stream[i]), room)
+                if found + need > len(out):
+                    return i, found, need
+            found = take_one(tables, states, rows, i, delay, room, emit, out, found)
+        return stop, found, np.int64(0)
+
+    chosen = run_step_by_step if together else run
+    return specialise(chosen, policy.name, form, hooks=policy.hooks)
+
+
+@functools.cache
+def compile_rebuild(policy: Policy, form: Form):
+    """Return `rebuild(tables, states, live, gone, adopt, now)`: put restored tuples back into
+    place.
+
+    `live` are their slots in the order of birth, `gone` a False for every slot. With `adopt` the
+    policy meets each of them as if it had just been kept. If the budget has become smaller, the
+    policy then gives up what is too much.
+    """
+    lane_of, clock_of, hang, _ = _places(form)
+    remove = _remover(policy, form)
+    on_insert, choose_victim = policy.on_insert, policy.choose_victim
+    attributes, sized = form.shape.attributes, form.sized
+
+    @jit
+    def give_up(tables, states, lane, oldest, room, now):
+        """Free one slot; if the policy would rather refuse a newcomer, the oldest goes."""
+        held = tables.held
+        for attribute in range(attributes):
+            held.key[room, attribute] = held.key[oldest, attribute]
+        held.at[room]["stream"] = held.at[oldest]["stream"]
+        held.at[room]["time"] = held.at[oldest]["time"]
+        held.at[room]["deadline"] = held.at[oldest]["deadline"]
+        victim = np.int64(choose_victim(states[lane], held, room, now))
+        if victim == REFUSE:
+            victim = oldest
+        tables.counts[held.at[victim]["stream"], EVICTED] += 1
+        remove(tables, states, victim, now)
+        return victim
+
+    def rebuild(tables, states, live, gone, adopt, now):
+        held = tables.held
+        room = len(held.at) - 1
+        for slot in live:
+            stream = held.at[slot]["stream"]
+            hang(tables, stream, slot)
+            expiries.enter(tables.expiry, clock_of(stream), held, slot)
+            tables.lanes[lane_of(stream), USED] += held.at[slot]["size"] if sized else 1
+            if adopt:
+                on_insert(states[lane_of(stream)], held, slot, now)
+        for oldest in live:
+            lane = lane_of(held.at[oldest]["stream"])
+            while not gone[oldest] and tables.lanes[lane, USED] > tables.lanes[lane, BUDGET]:
+                gone[give_up(tables, states, lane, oldest, room, now)] = True
+
+    return specialise(rebuild, policy.name, form, hooks=policy.hooks)

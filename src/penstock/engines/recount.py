@@ -1,0 +1,48 @@
+"""Count everything a second time: the structures of a join must agree on who is held."""
+
+from typing import Any
+
+import numpy as np
+
+from ..core import keymap
+from ..core.expiry import SIZE
+from ..core.policy import Policy
+from ..core.slots import FOREVER
+from .kernel import Form, Tables
+
+
+def recount(
+    tables: Tables, states: tuple[Any, ...], policy: Policy, form: Form, live: np.ndarray
+) -> None:
+    """Raise AssertionError unless all tables and the policy agree about the slots in `live`."""
+    held = tables.held
+    assert len(set(live.tolist())) == len(live)
+    _recount_index(tables, form, live)
+    mortal = int((held.at["deadline"][live] != FOREVER).sum())
+    waiting = int(tables.expiry.ends[:, SIZE].sum() + tables.expiry.late.size[0])
+    assert mortal == waiting, f"{mortal} tuples can die, {waiting} wait to"
+    for lane in range(form.lanes):
+        mine = live[held.at["stream"][live] == lane] if form.lanes > 1 else live
+        used = int(held.at["size"][mine].sum()) if form.sized else len(mine)
+        said, allowed = tables.lanes[lane]
+        assert used == said, f"lane {lane} uses {used}, says {said}"
+        assert used <= allowed, f"lane {lane} uses {used} of {allowed}"
+        if policy.tracked is not None:
+            known = policy.tracked(states[lane])
+            assert known == len(mine), f"{policy.name} knows {known} of {len(mine)} tuples"
+
+
+def _recount_index(tables: Tables, form: Form, live: np.ndarray) -> None:
+    index, held, legs = tables.keys, tables.held, form.shape.leg_table
+    hanging: dict[int, int] = {}
+    for slot in live.tolist():
+        for leg, (join, _, attribute) in enumerate(legs[held.at["stream"][slot]].tolist()):
+            if join < 0:
+                continue
+            entry = int(index.chain["entry"][slot, leg])
+            assert index.key[entry] == held.key[slot, attribute]
+            assert keymap.seek(index.buckets, join, index.key, index.key[entry]) == entry
+            hanging[entry] = hanging.get(entry, 0) + 1
+    assert all(index.head[entry, -1] == count for entry, count in hanging.items())
+    filled = int((index.buckets != keymap.EMPTY).sum())
+    assert filled == len(hanging), f"{filled} keys are indexed, {len(hanging)} are held"

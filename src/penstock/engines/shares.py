@@ -1,0 +1,34 @@
+"""Split one budget into a memory per stream."""
+
+from collections.abc import Sequence
+from math import floor
+
+from ..errors import BadInput
+
+
+def split_budget(budget: int, lanes: int, shares: Sequence[float] | None = None) -> list[int]:
+    """Return whole parts of `budget` in the proportion of `shares`, each at least 1.
+
+    >>> split_budget(10, 2, [0.75, 0.25])
+    [8, 2]
+    >>> split_budget(5, 2)
+    [3, 2]
+    """
+    if budget < lanes:
+        raise BadInput(f"budget must be at least 1 per memory ({lanes} of them), got {budget}")
+    if shares is None:
+        shares = [1 / lanes] * lanes
+    if len(shares) != lanes or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+        raise BadInput(
+            f"shares must be {lanes} numbers of at least 0 that sum to 1, got {list(shares)}"
+        )
+    exact = [budget * share for share in shares]
+    parts = [floor(part) for part in exact]
+    # What rounding left over goes to the largest fractions, the lower stream first.
+    by_fraction = sorted(range(lanes), key=lambda lane: (parts[lane] - exact[lane], lane))
+    for lane in by_fraction[: budget - sum(parts)]:
+        parts[lane] += 1
+    while min(parts) < 1:
+        parts[parts.index(max(parts))] -= 1
+        parts[parts.index(min(parts))] += 1
+    return parts

@@ -1,0 +1,71 @@
+"""Make the tables of a join, and make them larger without changing what they say."""
+
+import numpy as np
+
+from ..core import index as indexes
+from ..core import keymap, stack
+from ..core.expiry import make_expiry
+from ..core.policy import grown
+from ..core.slots import make_held
+from .kernel import Form, Tables
+
+NEVER = np.iinfo(np.int64).min  # the time before the first row
+
+
+def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
+    """Return empty tables with room for `capacity` tuples."""
+    shape = form.shape
+    lanes = np.zeros((form.lanes, 2), np.int64)
+    lanes[:, 1] = budgets
+    return Tables(
+        make_held(capacity, shape.attributes),
+        stack.make_stack(0, capacity, capacity),
+        indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs),
+        make_expiry(capacity, shape.streams if form.counting else 1),
+        np.zeros((shape.streams, 5), np.int64),
+        np.array([-1 if form.counting else NEVER, 0, 0], np.int64),
+        lanes,
+        np.zeros((shape.sides + 1, 3), np.int64),
+    )
+
+
+def capacity_of(free: np.ndarray) -> int:
+    """Return how many slots there are, by the stack of the free ones."""
+    return len(free) - 1
+
+
+def live_slots(free: np.ndarray, born: np.ndarray) -> np.ndarray:
+    """Return the slots in use, in the order in which their tuples were kept."""
+    used = np.ones(capacity_of(free), bool)
+    used[free[1 : 1 + free[0]]] = False
+    slots = np.flatnonzero(used)
+    return slots[np.argsort(born[slots])]
+
+
+def claim_slots(free: np.ndarray, live: np.ndarray) -> None:
+    """Leave on the stack exactly the slots that are not in `live`."""
+    unused = np.setdiff1d(np.arange(capacity_of(free)), live)[::-1]
+    free[0] = len(unused)
+    free[1 : 1 + len(unused)] = unused
+
+
+def grow_tables(form: Form, old: Tables, capacity: int) -> Tables:
+    """Return the tables with room for `capacity` tuples."""
+    return old._replace(
+        held=grown(old.held, make_held(capacity, form.shape.attributes)),
+        free=stack.grow_stack(old.free, capacity),
+        keys=_grow_index(form, old.keys, capacity),
+        expiry=grown(old.expiry, make_expiry(capacity, len(old.expiry.ends))),
+    )
+
+
+def _grow_index(form: Form, old: indexes.Index, capacity: int) -> indexes.Index:
+    shape = form.shape
+    fresh = indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs)
+    keymap.rehash(old.buckets, fresh.buckets)
+    return fresh._replace(
+        key=grown(old.key, fresh.key),
+        head=grown(old.head, fresh.head),
+        unused=stack.grow_stack(old.unused, len(fresh.key)),
+        chain=grown(old.chain, fresh.chain),
+    )

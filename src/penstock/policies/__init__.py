@@ -1,0 +1,62 @@
+"""The policies: one file each, and `ALL` as the only registry.
+
+To add one, write its file, its test, and its line here (CONTRIBUTING tells how).
+"""
+
+from ..core.policy import KEEP_ALL, Chosen, Policy, parse
+from ..errors import BadInput
+from .age import AGE
+from .clock import CLOCK
+from .fifo import FIFO
+from .gdj import GDJ
+from .lfu import LFU
+from .lhd import LHD
+from .life import LIFE
+from .lru import LRU
+from .prob import PROB
+from .rand import RAND
+from .s3fifo import S3FIFO
+from .sieve import SIEVE
+from .wtinylfu import WTINYLFU
+
+ALL: tuple[Policy, ...] = (
+    RAND,
+    FIFO,
+    LRU,
+    LFU,
+    PROB,
+    LIFE,
+    AGE,
+    CLOCK,
+    GDJ,
+    SIEVE,
+    S3FIFO,
+    WTINYLFU,
+    LHD,
+)
+DEFAULT = "clock"
+
+__all__ = ["ALL", "DEFAULT", "Chosen", "Policy", "choose", "named"]
+
+
+def choose(policy: str | Policy | Chosen, problem: str | None = None) -> Chosen:
+    """Return the policy that is asked for, if it is defined for the problem.
+
+    >>> str(choose("gdj:percentile=0.95"))
+    'gdj:percentile=0.95'
+    """
+    if isinstance(policy, str):
+        chosen = parse(policy, ALL)
+    else:
+        chosen = policy if isinstance(policy, Chosen) else Chosen(policy, {})
+    if problem is not None and problem not in chosen.policy.problems:
+        fit = ", ".join(each.name for each in ALL if problem in each.problems)
+        raise BadInput(
+            f"policy {chosen.policy.name!r} is not defined for {problem}; choose of {fit}"
+        )
+    return chosen
+
+
+def named(name: str) -> Policy:
+    """Return the policy of this name."""
+    return KEEP_ALL if name == KEEP_ALL.name else parse(name, ALL).policy

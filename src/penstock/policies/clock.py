@@ -1,0 +1,91 @@
+"""CLOCK, data-aware: a hand walks over the tuples and wears their scores down.
+
+A newcomer starts with the score `w0`; every match adds one. When room is needed the hand lowers
+the score it points at, by one or (with `rho`) by a factor; a tuple whose score falls below `tau`
+goes and the newcomer takes its place in the round, any other is passed over. So the score blends
+how recently and how often a tuple was useful, and the work of an eviction is paid for by earlier
+matches.
+
+Source: Gao, Scharrenbach, Bernstein, "The CLOCK data-aware eviction approach" (ESWC 2014),
+section 3.2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import order as orders
+from ..core.jit import jit
+from ..core.order import Order
+from ..core.policy import Policy, Setup, check_range
+
+
+class ClockState(NamedTuple):
+    """Scores, and the round with the hand at its front: passing over is moving to the back."""
+
+    weight: np.ndarray  # float64[capacity]
+    round: Order
+    first: np.ndarray  # float64[1]: the score of a newcomer, w0 in the paper
+    factor: np.ndarray  # float64[1]: what a pass of the hand multiplies by, or 1
+    step: np.ndarray  # float64[1]: what it subtracts, or 0
+    floor: np.ndarray  # float64[1]: below this a tuple goes, tau in the paper
+
+
+def make_state(
+    setup: Setup, w0: float = 1.0, rho: float | None = None, tau: float | None = None
+) -> ClockState:
+    """Return an empty round; without `rho` scores fall by one, with it they are multiplied."""
+    check_range("clock", "w0", w0, 0)
+    if rho is not None:
+        check_range("clock", "rho", rho, 0, 0.999999)
+    floor = tau if tau is not None else (0.0 if rho is None else 0.01)
+    if rho is not None:
+        check_range("clock", "tau", floor, 1e-300)  # a shrinking score never reaches zero
+    return ClockState(
+        np.zeros(setup.capacity),
+        orders.make_order(setup.capacity),
+        np.array([w0], float),
+        np.array([1.0 if rho is None else rho]),
+        np.array([1.0 if rho is None else 0.0]),
+        np.array([floor], float),
+    )
+
+
+@jit
+def on_insert(state, held, slot, now):
+    state.weight[slot] = state.first[0]
+    orders.push_back(state.round, 0, slot)
+
+
+@jit
+def on_match(state, held, slot, now):
+    state.weight[slot] += 1.0
+
+
+@jit
+def on_remove(state, held, slot, now):
+    orders.unlink(state.round, 0, slot)
+
+
+@jit
+def choose_victim(state, held, newcomer, now):
+    factor, step, floor = state.factor[0], state.step[0], state.floor[0]
+    while True:  # ends: every pass lowers every score
+        slot = orders.front(state.round, 0)
+        weight = state.weight[slot] * factor - step
+        state.weight[slot] = weight
+        if weight < floor:
+            return slot
+        orders.move_to_back(state.round, 0, slot)
+
+
+CLOCK = Policy(
+    "clock",
+    "a hand wears down scores that matches raise; who falls below the floor goes",
+    make_state,
+    choose_victim,
+    on_insert=on_insert,
+    on_match=on_match,
+    on_remove=on_remove,
+    tracked=lambda state: int(state.round.ends[0, 2]),
+)

@@ -1,0 +1,115 @@
+"""GDJ, GreedyDual-Join: credit earned by matches; the lowest credit goes.
+
+A newcomer starts with the credit found at a `percentile` of the credits held, which is how long
+it gets to prove its worth. Three ways to keep the accounts:
+
+1. a match earns one, nobody pays;
+2. a match earns the rank of its tuple by credit, and every arrival costs everybody one;
+3. a match earns one, and what was earned is collected from all in equal parts.
+
+A cost that is the same for all changes no comparison, and a newcomer's credit is copied from
+somebody who has paid it; so it is never booked, and method 3 decides exactly as method 1 does.
+
+Source: Bestavros et al., "GreedyDual-Join" (BUCS-TR-2004-028), sections 4.1 and 5.2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import ladder as ladders
+from ..core import ranks as trees
+from ..core.jit import jit
+from ..core.ladder import Ladder
+from ..core.policy import Policy, Setup, check_choice, check_range
+from ..core.ranks import Ranks
+
+BY_RANK = 2
+
+
+class GdjState(NamedTuple):
+    """Credits on a ladder (methods 1 and 3) or in a tree with ranks (method 2)."""
+
+    ladder: Ladder
+    ranks: Ranks
+    method: np.ndarray  # int64[1]
+    stamps: np.ndarray  # int64[1]: changes of credit so far, to tell who came first to a credit
+    percentile: np.ndarray  # float64[1]
+
+
+def make_state(setup: Setup, percentile: float = 0.9, method: int = 1) -> GdjState:
+    """Return an empty state; `percentile` 0 gives a newcomer the lowest credit, 1 the highest."""
+    check_range("gdj", "percentile", percentile, 0, 1)
+    check_choice("gdj", "method", str(method), ("1", "2", "3"))
+    by_rank = method == BY_RANK
+    return GdjState(
+        ladders.make_ladder(1 if by_rank else setup.capacity, percentile),
+        trees.make_ranks(setup.capacity if by_rank else 1),
+        np.array([method]),
+        np.zeros(1, np.int64),
+        np.array([percentile], float),
+    )
+
+
+@jit
+def _stamp(state):
+    state.stamps[0] += 1
+    return state.stamps[0]
+
+
+@jit
+def on_insert(state, held, slot, now):
+    if state.method[0] != BY_RANK:
+        ladders.enter(state.ladder, slot)
+        return
+    size = trees.size(state.ranks)
+    credit = np.int64(0)
+    if size > 0:
+        rank = min(size - 1, np.int64(state.percentile[0] * size))
+        credit = state.ranks.credit[trees.at(state.ranks, rank)]
+    trees.enter(state.ranks, slot, credit, _stamp(state))
+
+
+@jit
+def on_match(state, held, slot, now):
+    if state.method[0] != BY_RANK:
+        ladders.climb(state.ladder, slot)
+        return
+    credit = state.ranks.credit[slot]
+    earned = trees.not_above(state.ranks, credit)
+    trees.leave(state.ranks, slot)
+    trees.enter(state.ranks, slot, credit + earned, _stamp(state))
+
+
+@jit
+def on_remove(state, held, slot, now):
+    if state.method[0] != BY_RANK:
+        ladders.leave(state.ladder, slot)
+    else:
+        trees.leave(state.ranks, slot)
+
+
+@jit
+def choose_victim(state, held, newcomer, now):
+    if state.method[0] != BY_RANK:
+        return ladders.lowest(state.ladder)
+    return trees.at(state.ranks, 0)
+
+
+def _tracked(state: GdjState) -> int:
+    if state.method[0] != BY_RANK:
+        return int(state.ladder.size[0])
+    root = state.ranks.root[0]
+    return int(state.ranks.weight[root]) if root >= 0 else 0
+
+
+GDJ = Policy(
+    "gdj",
+    "matches earn credit, newcomers get a percentile of it; the lowest credit goes",
+    make_state,
+    choose_victim,
+    on_insert=on_insert,
+    on_match=on_match,
+    on_remove=on_remove,
+    tracked=_tracked,
+)

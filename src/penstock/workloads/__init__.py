@@ -1,0 +1,64 @@
+"""Streams to replay: generators in the papers' likeness, and readers of trace files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .drift import (
+    Noise,
+    drift,
+    drift_references,
+    floor,
+    floor_references,
+    roof,
+    roof_references,
+    tower,
+    tower_references,
+)
+from .files import read_join, read_lookup
+from .trace import JoinTrace, LookupTrace
+from .walk import walk, walk_references
+from .zipf import zipf, zipf_references
+
+__all__ = [
+    "GENERATED",
+    "JoinTrace",
+    "LookupTrace",
+    "Noise",
+    "Workload",
+    "drift",
+    "drift_references",
+    "floor",
+    "floor_references",
+    "read_join",
+    "read_lookup",
+    "roof",
+    "roof_references",
+    "tower",
+    "tower_references",
+    "walk",
+    "walk_references",
+    "zipf",
+    "zipf_references",
+]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A generated workload; both generators are called as (length, seed) or with more options."""
+
+    name: str
+    join: Callable[..., JoinTrace]
+    lookup: Callable[..., LookupTrace]
+    windowed: bool  # its tuples die by themselves: the trace carries `end`
+
+
+GENERATED: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        Workload("tower", tower, tower_references, windowed=True),
+        Workload("roof", roof, roof_references, windowed=True),
+        Workload("floor", floor, floor_references, windowed=True),
+        Workload("walk", walk, walk_references, windowed=False),
+        Workload("zipf", zipf, zipf_references, windowed=False),
+    )
+}

@@ -1,0 +1,232 @@
+"""Traces from files: CSV or Parquet, either of them also gzipped.
+
+Only the columns that are asked for are read, so others may hold anything. Rows are counted from 1
+in errors, the header not among them.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from ..errors import BadInput
+from .columns import Column, first_bad, keys, sides, times
+from .trace import Ints, JoinTrace, LookupTrace
+
+BLOCK = 1 << 24  # bytes of a CSV file parsed at once; a longer row cannot be read
+
+# The names of all columns, and a way to read some of them.
+Opened = tuple[list[str], Callable[[list[str]], pa.Table]]
+
+
+def read_join(
+    path: str | PathLike[str], *, key: str = "key", side: str = "side", time: str | None = None
+) -> JoinTrace:
+    """Return the rows of a file as the tuples of two streams.
+
+    key: the column to join on, or several with commas between. Integers stay themselves; any other
+        values are numbered in the order of first appearance, equal ones alike.
+    side: the column that tells the streams apart by two labels; in sorted order they are 0 and 1.
+    time: the column of the times, which must not go back; by default the column `time` where
+        there is one, else the row number. Whole numbers stay themselves, be they integers or
+        floats; other floats are seconds. Those, timestamps and dates become microseconds, and
+        anything finer is lost.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "calls.csv")
+    ...     _ = file.write_text("key,side,time\\nann,out,10\\nbob,in,11\\nann,in,15\\n")
+    ...     trace = read_join(file)
+    >>> trace.key.tolist(), trace.side.tolist(), trace.time.tolist(), trace.labels
+    ([0, 1, 0], [1, 0, 0], [10, 11, 15], ('in', 'out'))
+    """
+    columns, clock = _load(path, key, time, side)
+    number, labels = sides(columns["side"][0])
+    ids, value = keys(columns["key"])
+    return JoinTrace(number, ids, clock, labels=labels, name=Path(path).name, value=value)
+
+
+def read_lookup(
+    path: str | PathLike[str], *, key: str = "key", time: str | None = None
+) -> LookupTrace:
+    """Return the rows of a file as references to a cache, in the order of the rows.
+
+    `key` and `time` are as for `read_join`; the times are only checked for going back.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "pages.csv")
+    ...     _ = file.write_text("page,user\\n/home,1\\n/about,2\\n/home,NA\\n")
+    ...     read_lookup(file, key="page").key.tolist()
+    [0, 1, 0]
+    """
+    columns, _ = _load(path, key, time, None)
+    ids, value = keys(columns["key"])
+    return LookupTrace(ids, name=Path(path).name, value=value)
+
+
+def _load(
+    path: str | PathLike[str], key: str, time: str | None, side: str | None
+) -> tuple[dict[str, list[Column]], Ints]:
+    """Return the columns by what they are read for, and the times."""
+    file = Path(path)
+    with _readable(file):
+        names, read = _open(file)
+    if time is None and "time" in names:
+        time = "time"
+    wanted = {
+        "key": [key] if key in names else [part.strip() for part in key.split(",")],
+        "side": [] if side is None else [side],
+        "time": [] if time is None else [time],
+    }
+    for role, group in wanted.items():
+        for name in group:
+            _check_present(file, name, role, names)
+    with _readable(file):
+        table = read(list(dict.fromkeys(chain.from_iterable(wanted.values()))))
+    if table.num_rows == 0:
+        raise BadInput(f"{file} must hold at least one row, got a header and no rows")
+    columns = {
+        role: [Column(str(file), name, role, table[name]) for name in group]
+        for role, group in wanted.items()
+    }
+    clock = times(columns["time"][0]) if time is not None else np.arange(table.num_rows)
+    return columns, clock
+
+
+def _check_present(file: Path, name: str, role: str, names: list[str]) -> None:
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one with {role}=."
+        known = ", ".join(names[:30]) + ", ..." * (len(names) > 30)
+        raise BadInput(f"{file} has no column {name!r} for the {role}; {hint} Its columns: {known}")
+    if names.count(name) > 1:
+        raise BadInput(
+            f"{file} must have one column {name!r} for the {role}, got {names.count(name)};"
+            " rename the others"
+        )
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """Put what goes wrong inside the readers into one sentence."""
+    try:
+        yield
+    except UnicodeError:
+        raise BadInput(f"{file} must be UTF-8 text, got other bytes; save it as UTF-8") from None
+    except (pa.ArrowException, OSError, csv.Error) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        kind = "gzipped " * _zipped(file) + "".join(_suffixes(file)[:1])[1:]
+        raise BadInput(
+            f"{file} cannot be read as {kind}, it may be cut off or damaged ({reason});"
+            " write or fetch it again"
+        ) from None
+
+
+def _suffixes(file: Path) -> list[str]:
+    """Return the endings that tell the format, in lower case: .csv, or .csv and .gz, and so on."""
+    found = [suffix.lower() for suffix in file.suffixes[-2:]]
+    return found if found[-1:] == [".gz"] else found[-1:]
+
+
+def _zipped(file: Path) -> bool:
+    return _suffixes(file)[-1:] == [".gz"]
+
+
+def _open(file: Path) -> Opened:
+    if not file.exists():
+        raise BadInput(f"there is no file {file}; check the path")
+    if file.is_dir():
+        raise BadInput(f"{file} must be one file, got a folder; give the path of a file in it")
+    kind = _suffixes(file)[:1]
+    if kind not in ([".csv"], [".parquet"]):
+        raise BadInput(
+            f"a trace file must end in .csv or .parquet, then perhaps in .gz, got {file.name!r};"
+            " convert or rename it"
+        )
+    with _stream(file) as stream:
+        if not stream.read(1):
+            raise BadInput(f"{file} must hold a table, got an empty file")
+    return _open_csv(file) if kind == [".csv"] else _open_parquet(file)
+
+
+def _stream(file: Path) -> pa.NativeFile:
+    return pa.input_stream(file, compression="gzip" if _zipped(file) else None)
+
+
+def _open_parquet(file: Path) -> Opened:
+    # Parquet is read from its end, which a compressed stream cannot reach.
+    table = pa.parquet.ParquetFile(_stream(file).read_buffer() if _zipped(file) else file)
+    return table.schema_arrow.names, lambda wanted: table.read(columns=wanted)
+
+
+def _open_csv(file: Path) -> Opened:
+    # Bytes that are no UTF-8 are let through here, for they may lie in columns that nobody wants.
+    with io.TextIOWrapper(_stream(file), "utf-8-sig", "surrogateescape", newline="") as text:
+        names = next((row for row in csv.reader(text) if row), None)
+        rows = any(line.strip() for line in text)
+    if names is None:
+        raise BadInput(f"{file} must hold a table, got only blank lines")
+    "".join(names).encode()  # but in the header they are an error
+    return names, lambda wanted: _read_csv(file, wanted) if rows else pa.table({})
+
+
+def _read_csv(file: Path, wanted: list[str]) -> pa.Table:
+    table = _parse_csv(file, wanted, {})
+    # Whole numbers beyond 64 bits come out as floats, which would make different ones equal.
+    large = {
+        name: pa.string()
+        for name in wanted
+        if pa.types.is_floating(table[name].type)
+        and table[name].null_count == 0  # else it is refused later, and as text it might not be
+        and pc.any(pc.greater_equal(pc.abs(table[name]), 2.0**53)).as_py()
+    }
+    if large:
+        table = _parse_csv(file, wanted, large)
+    for name in wanted:
+        if pa.types.is_binary(table[name].type):
+            row = first_bad(table[name], pa.string())
+            raise BadInput(
+                f"{file} must be UTF-8 text, got other bytes in column {name!r} at row {row + 1};"
+                " save it as UTF-8"
+            )
+    return table
+
+
+def _parse_csv(file: Path, wanted: list[str], types: dict[str, pa.DataType]) -> pa.Table:
+    uneven: list[pa.csv.InvalidRow] = []
+
+    def keep(row: pa.csv.InvalidRow) -> str:
+        uneven.append(row)
+        return "error"
+
+    convert = pa.csv.ConvertOptions(
+        include_columns=wanted,
+        column_types=types,
+        true_values=[],  # else 1 and true would be one key
+        false_values=[],
+    )
+    parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=keep)
+    # Without threads an uneven row has a number; a row must fit in a block.
+    read = pa.csv.ReadOptions(use_threads=False, block_size=BLOCK)
+    try:
+        with _stream(file) as stream:
+            return pa.csv.read_csv(stream, read, parse, convert)
+    except pa.ArrowInvalid:
+        if not uneven:
+            raise
+    row = uneven[0]
+    raise BadInput(
+        f"every row of {file} must have {row.expected_columns} columns as its header has,"
+        f" got {row.actual_columns} at row {row.number - 1}; quote values that hold commas"
+    )

@@ -1,0 +1,131 @@
+"""Run an engine and its naive twin on the same rows, and expect the same of both, step by step."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from hypothesis import strategies as st
+
+from penstock.engines import Join, Lookup
+from tests.naive.join import TWO_WAY, NaiveJoin
+from tests.naive.lookup import NaiveLookup
+from tests.naive.policies import factory
+
+
+def spec(name: str, params: dict) -> str:
+    """Return the policy as a user would write it."""
+    tail = ",".join(f"{key}={value}" for key, value in params.items())
+    return f"{name}:{tail}" if tail else name
+
+
+@st.composite
+def streams(draw, *, count=2, attributes=1, keys=6, most=120, gap=3, ends=False, nulls=False):
+    """Draw rows in order of time: dictionaries as the naive engine takes them."""
+    rows, now = [], 0
+    for _ in range(draw(st.integers(0, most))):
+        now += draw(st.integers(0, gap))
+        row = {
+            "stream": draw(st.integers(0, count - 1)),
+            "keys": tuple(draw(st.integers(0, keys - 1)) for _ in range(attributes)),
+            "time": now,
+            "size": draw(st.integers(1, 5)),
+        }
+        if ends:
+            row["end"] = now + draw(st.integers(0, 20))
+        if nulls and draw(st.integers(0, 9)) == 0:
+            row["keys"] = None
+        rows.append(row)
+    return rows
+
+
+@st.composite
+def cut(draw, rows):
+    """Cut rows into batches anywhere."""
+    cuts = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=3)))
+    return [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+
+
+def push_rows(join: Join, rows: list[dict], attributes: int = 1):
+    """Push rows as dictionaries into the real engine."""
+    null = np.array([row["keys"] is None for row in rows], bool)
+    blank = (0,) * attributes
+    options = {}
+    if any("end" in row for row in rows):
+        options["end"] = [row["end"] for row in rows]
+    if null.any():
+        options["null"] = null
+    if join.form.sized:
+        options["size"] = np.array([row["size"] for row in rows], np.int64)
+    return join.push(
+        np.array([row["stream"] for row in rows], np.int64),
+        np.array([row["keys"] or blank for row in rows], np.int64).reshape(len(rows), attributes),
+        np.array([row["time"] for row in rows], np.int64),
+        **options,
+    )
+
+
+def listed(matches) -> list[tuple[int, tuple[int, ...]]]:
+    """Return results as the naive engine lists them."""
+    return [
+        (join, tuple(row for row in rows if row >= 0))
+        for join, rows in zip(matches.join.tolist(), matches.rows.tolist(), strict=True)
+    ]
+
+
+def assert_same_join(
+    name: str,
+    batches: Iterable[list[dict]],
+    budget: int | None,
+    *,
+    params: dict | None = None,
+    restore: bool = False,
+    attributes: int = 1,
+    joins=TWO_WAY,
+    seed: int = 0,
+    **options,
+) -> Join:
+    """Push batches into both engines; with `restore` save and restore between any two of them."""
+    params = params or {}
+    streams_count = 1 + max(stream for join in joins for stream, _ in join)
+    twin = NaiveJoin(
+        factory(name, joins=joins, **params),
+        budget,
+        joins=joins,
+        streams=streams_count,
+        seed=seed,
+        **options,
+    )
+    real = Join(spec(name, params), budget, joins=joins, seed=seed, **options)
+    for batch in batches:
+        expected = twin.push(batch)
+        if restore:
+            real = Join.restore(real.save())
+        assert listed(push_rows(real, batch, attributes)) == expected
+        real.check()
+        assert real.held_rows.tolist() == [t.row for t in twin.held]
+        counted = {key: value.tolist() for key, value in real.counters.items()}
+        assert counted == twin.counters
+        assert real.together == twin.together
+    return real
+
+
+def assert_same_lookup(
+    name: str,
+    batches: Iterable[list[int]],
+    budget: int,
+    *,
+    params: dict | None = None,
+    restore: bool = False,
+    seed: int = 0,
+) -> Lookup:
+    """Push references into both engines; with `restore` save and restore between batches."""
+    params = params or {}
+    twin = NaiveLookup(factory(name, **params), budget, seed=seed)
+    real = Lookup(spec(name, params), budget, seed=seed)
+    for batch in batches:
+        expected = twin.push(batch)
+        if restore:
+            real = Lookup.restore(real.save())
+        assert real.push(np.array(batch, np.int64)).hit.tolist() == expected
+        real.check()
+        assert real.resident.tolist() == list(twin.resident)
+    return real

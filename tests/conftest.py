@@ -1,0 +1,23 @@
+"""What every test shares: how hard Hypothesis tries, and which warnings are expected.
+
+`PENSTOCK_HYPOTHESIS` chooses the profile: default, nojit (kernels as plain Python are slow) or
+thorough. Under `CI` the examples are the same in every run.
+"""
+
+import os
+
+import numba
+from hypothesis import settings
+
+REPEATABLE = bool(os.environ.get("CI"))
+
+settings.register_profile("default", deadline=None, max_examples=100, derandomize=REPEATABLE)
+settings.register_profile("nojit", settings.get_profile("default"), max_examples=15)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
+settings.load_profile(os.environ.get("PENSTOCK_HYPOTHESIS", "default"))
+
+
+def pytest_configure(config):
+    if numba.config.DISABLE_JIT:
+        # Kernels count on 64-bit integers wrapping round; NumPy's scalars do so with a warning.
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")

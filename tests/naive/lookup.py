@@ -1,0 +1,52 @@
+"""A cache in front of a table, seen as a join of the table's rows with a stream of references.
+
+Held tuples are stream 0 and references stream 1 of one two-way join, so that any join policy
+also rules a cache. A hit is a match; a miss fetches the row and offers it to the cache.
+
+Source: the caching problem of the HEEB paper, sections 3 and 3.1 (Xie, Yang and Chen 2005).
+"""
+
+from .tuples import FOREVER, Tuple
+
+
+class NaiveLookup:
+    """A cache of `budget` keys (None: no limit); `push` keys, get hits."""
+
+    def __init__(self, policy_factory, budget, seed=0):
+        self.policy = policy_factory(seed, budget)
+        self.budget = budget
+        self.held = []  # in order of insertion
+        self.counters = dict.fromkeys(("arrived", "hits", "misses", "evicted", "refused"), 0)
+
+    @property
+    def resident(self):
+        return [t.keys[0] for t in self.held]
+
+    def push(self, keys):
+        """Look every key up, in order; return for each whether it was a hit."""
+        return [self._look_up(key) for key in keys]
+
+    def _look_up(self, key):
+        now = self.counters["arrived"]
+        self.counters["arrived"] += 1
+        self.policy.arrive(Tuple(1, (key,), now, FOREVER, now), now)
+        found = next((t for t in self.held if t.keys[0] == key), None)
+        if found is not None:
+            self.counters["hits"] += 1
+            self.policy.match(found, now)
+            return True
+        self.counters["misses"] += 1
+        self._offer(Tuple(0, (key,), now, FOREVER, now), now)
+        return False
+
+    def _offer(self, t, now):
+        if self.budget is not None and len(self.held) >= self.budget:
+            victim = self.policy.victim(t, now)
+            if victim is None:
+                self.counters["refused"] += 1
+                return
+            self.policy.remove(victim, now)
+            self.held.remove(victim)
+            self.counters["evicted"] += 1
+        self.held.append(t)
+        self.policy.insert(t, now)

@@ -1,0 +1,39 @@
+"""The policies' twins, by name."""
+
+from functools import partial
+
+from ..join import TWO_WAY
+from .age import Age
+from .clock import Clock
+from .fifo import Fifo
+from .gdj import Gdj
+from .lfu import Lfu
+from .lhd import Lhd
+from .life import Life
+from .lru import Lru
+from .prob import Prob
+from .rand import Rand
+from .s3fifo import S3Fifo
+from .sieve import Sieve
+from .wtinylfu import WTinyLfu
+
+ALL = {
+    "rand": Rand,
+    "fifo": Fifo,
+    "lru": Lru,
+    "lfu": Lfu,
+    "prob": Prob,
+    "life": Life,
+    "age": Age,
+    "clock": Clock,
+    "gdj": Gdj,
+    "sieve": Sieve,
+    "s3fifo": S3Fifo,
+    "wtinylfu": WTinyLfu,
+    "lhd": Lhd,
+}
+
+
+def factory(name, joins=TWO_WAY, **params):
+    """Return what the engines call, with (seed, budget), to make the policy of a lane."""
+    return partial(ALL[name], joins=joins, **params)

@@ -1,0 +1,38 @@
+"""What an engine tells a policy and asks of it. A policy overrides what it cares about."""
+
+
+class Policy:
+    """Hooks are called in the order arrive, match, victim + remove, insert; `now` is the time."""
+
+    def __init__(self, seed, budget, joins):
+        self.budget = budget  # rows of the lane; None: no limit, or a limit that is not in rows
+        self.joins = joins
+        self.stamps = 0
+
+    def stamp(self):
+        """Return a number larger than all before it, to break ties by order."""
+        self.stamps += 1
+        return self.stamps
+
+    def arrive(self, t, now):
+        """`t` has come, from any stream, and has not met anybody yet."""
+
+    def insert(self, t, now):
+        """`t` is now held."""
+
+    def match(self, t, now):
+        """The held `t` took part in one result."""
+
+    def remove(self, t, now):
+        """`t` is held no more: it expired or was the victim."""
+
+    def victim(self, newcomer, now):
+        """Return the held tuple that makes room, or None to refuse the newcomer."""
+        raise NotImplementedError
+
+
+def check_admit(admit):
+    """Refuse an unknown rule of admission: does the newcomer compete with the held tuples?"""
+    if admit not in ("always", "compete"):
+        raise ValueError(f"admit must be 'always' or 'compete', got {admit!r}")
+    return admit
