@@ -1,0 +1,102 @@
+"""Every shape of join against the naive engine: sides, attributes, windows, layouts, lateness."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core.shape import all_streams, same_streams
+from tests.compare import assert_same_join, cut, streams
+
+# One policy that only looks at order, one with scores that add up over joins.
+NAMES = ["lru", "prob"]
+budgets = st.integers(1, 12)
+FOUR_STREAMS = (((0, 0), (1, 0)), ((2, 0), (3, 0)))
+MIXED = (((0, 0), (1, 0), (2, 1)), ((1, 1), (2, 0)))  # a three-way and a two-way join
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), budget=st.none() | budgets)
+def test_three_streams_in_one_join(name, data, budget):
+    batches = data.draw(cut(data.draw(streams(count=3, keys=3, most=60))))
+    assert_same_join(name, batches, budget, joins=all_streams(3), within=12, restore=True)
+
+
+@given(data=st.data(), budget=budgets)
+def test_four_streams_in_one_join(data, budget):
+    batches = data.draw(cut(data.draw(streams(count=4, keys=2, most=40))))
+    assert_same_join("lru", batches, budget, joins=all_streams(4), within=15)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), budget=budgets)
+def test_two_joins_share_one_budget(name, data, budget):
+    batches = data.draw(cut(data.draw(streams(count=4, keys=4))))
+    assert_same_join(name, batches, budget, joins=FOUR_STREAMS, within=12, restore=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), budget=budgets)
+def test_two_attributes_of_the_same_tuples(name, data, budget):
+    batches = data.draw(cut(data.draw(streams(attributes=2, keys=4))))
+    joins = same_streams(2)
+    assert_same_join(name, batches, budget, joins=joins, attributes=2, within=12, restore=True)
+
+
+@given(data=st.data(), budget=budgets)
+def test_joins_of_different_widths(data, budget):
+    batches = data.draw(cut(data.draw(streams(count=3, attributes=2, keys=3, most=60))))
+    assert_same_join("lru", batches, budget, joins=MIXED, attributes=2, within=12, restore=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), budget=st.none() | budgets, within=st.integers(1, 8))
+def test_windows_by_count(name, data, budget, within):
+    batches = data.draw(cut(data.draw(streams(nulls=True))))
+    assert_same_join(name, batches, budget, window="count", within=within, restore=True)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "life"])
+@given(data=st.data(), budget=budgets)
+def test_intervals_of_validity(name, data, budget):
+    batches = data.draw(cut(data.draw(streams(ends=True))))
+    assert_same_join(name, batches, budget, restore=True)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "rand"])
+@given(data=st.data(), budget=st.integers(2, 12), share=st.floats(0, 1))
+def test_split_memory(name, data, budget, share):
+    batches = data.draw(cut(data.draw(streams())))
+    options = {"layout": "split", "shares": [share, 1 - share], "within": 15}
+    if min(budget * share, budget * (1 - share)) < 1:
+        options["shares"] = None
+    assert_same_join(name, batches, budget, restore=True, **options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), budget=budgets, delay=st.integers(0, 10))
+def test_rows_out_of_order(name, data, budget, delay):
+    rows = data.draw(st.permutations(data.draw(streams(most=60, nulls=True))))
+    batches = data.draw(cut(rows))
+    assert_same_join(name, batches, budget, within=8, delay=delay, restore=True)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "rand", "life"])
+@given(data=st.data(), budget=budgets)
+def test_steps_whose_rows_come_together(name, data, budget):
+    rows = data.draw(streams(gap=1, ends=True))
+    times = sorted({row["time"] for row in rows})
+    steps = [[row for row in rows if row["time"] == time] for time in times]
+    assert_same_join(name, steps, budget, together=True, restore=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), budget=st.integers(3, 30))
+def test_budgets_in_bytes(name, data, budget):
+    batches = data.draw(cut(data.draw(streams())))
+    assert_same_join(name, batches, budget, sized=True, within=15, restore=True)
+
+
+@given(data=st.data())
+def test_without_a_budget_or_a_window_nothing_is_lost(data):
+    batches = data.draw(cut(data.draw(streams(nulls=True))))
+    assert_same_join("fifo", batches, None, restore=True)
