@@ -12,6 +12,7 @@ from . import keymap, stack
 from .jit import jit
 
 NONE = -1
+KEY, HEAD, HELD = 0, 1, -1  # columns of entry: the key, newest slot by side, slots in all
 CHAIN = np.dtype([("entry", np.int32), ("newer", np.int32), ("older", np.int32)])
 
 
@@ -19,8 +20,7 @@ class Index(NamedTuple):
     """Entries by number, and how slots hang on them."""
 
     buckets: np.ndarray  # int64[joins, power of two]: see keymap
-    key: np.ndarray  # int64[entries]
-    head: np.ndarray  # int32[entries, sides + 1]: newest slot of each side or NONE; slots in all
+    entry: np.ndarray  # int64[entries, sides + 2]: KEY, then a HEAD per side or NONE, then HELD
     unused: np.ndarray  # int32[entries + 1]: a stack of free entries
     chain: np.ndarray  # CHAIN[capacity, legs]: how a slot hangs on its entry
 
@@ -28,12 +28,11 @@ class Index(NamedTuple):
 def make_index(capacity: int, joins: int, sides: int, legs: int) -> Index:
     """Return an index for `capacity` slots, with nobody in it."""
     entries = capacity * legs
-    head = np.full((entries, sides + 1), NONE, np.int32)
-    head[:, sides] = 0
+    entry = np.full((entries, sides + 2), NONE, np.int64)
+    entry[:, HELD] = 0
     return Index(
         keymap.make_buckets(entries, joins),
-        np.zeros(entries, np.int64),
-        head,
+        entry,
         stack.make_stack(0, entries, entries),
         np.full((capacity, legs), NONE, np.int32).astype(CHAIN),
     )
@@ -42,22 +41,28 @@ def make_index(capacity: int, joins: int, sides: int, legs: int) -> Index:
 @jit
 def find(index, join, key):
     """Return the entry of a key, or NONE if nobody is held under it."""
-    return keymap.find(index.buckets, join, index.key, key)
+    return keymap.find(index.buckets, join, index.entry[:, KEY], key)
+
+
+@jit
+def head(index, entry, side):
+    """Return the newest slot of a side, or NONE."""
+    return index.entry[entry, HEAD + side]
 
 
 @jit
 def hang(index, join, side, leg, key, slot):
     """Make `slot` the newest of its side under `key`."""
-    entry = keymap.find(index.buckets, join, index.key, key)
+    entry = find(index, join, key)
     if entry == NONE:
         entry = stack.pop(index.unused)
-        index.key[entry] = key
+        index.entry[entry, KEY] = key
         keymap.add(index.buckets, join, key, entry)
-    older = index.head[entry, side]
+    older = index.entry[entry, HEAD + side]
     if older != NONE:
         index.chain[older, leg]["newer"] = slot
-    index.head[entry, side] = slot
-    index.head[entry, -1] += 1
+    index.entry[entry, HEAD + side] = slot
+    index.entry[entry, HELD] += 1
     index.chain[slot, leg]["entry"] = entry
     index.chain[slot, leg]["newer"] = NONE
     index.chain[slot, leg]["older"] = older
@@ -70,12 +75,12 @@ def unhang(index, join, side, leg, slot):
     newer = index.chain[slot, leg]["newer"]
     older = index.chain[slot, leg]["older"]
     if newer == NONE:
-        index.head[entry, side] = older
+        index.entry[entry, HEAD + side] = older
     else:
         index.chain[newer, leg]["older"] = older
     if older != NONE:
         index.chain[older, leg]["newer"] = newer
-    index.head[entry, -1] -= 1
-    if index.head[entry, -1] == 0:
-        keymap.erase(index.buckets, join, index.key[entry], entry)
+    index.entry[entry, HELD] -= 1
+    if index.entry[entry, HELD] == 0:
+        keymap.erase(index.buckets, join, index.entry[entry, KEY], entry)
         stack.push(index.unused, entry)

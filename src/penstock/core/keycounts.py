@@ -1,55 +1,71 @@
 """How often each key was seen, per join and side: exact counts of everything that ever arrived.
 
-The table grows with the number of distinct keys, as the papers' PROB and perfect LFU ask. It is
-what a policy may count on *besides* its slots, so it is not part of the budget.
+A hash table by open addressing whose cells hold the key and its counts side by side: one cache miss
+per look-up, which is what counting costs. Nothing is ever taken out, so the table grows with the number
+of distinct keys, as the papers' PROB and perfect LFU ask. It is what a policy knows *besides* its
+slots, so it is not part of the budget.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from . import keymap
-from .jit import jit
+from .jit import jit, kernel
+from .rng import mix
 from .shape import Shape
+
+KEY, TOTAL, SEEN = 0, 1, 2  # columns of cell; a column per side follows SEEN
 
 
 class KeyCounts(NamedTuple):
-    """Counts by entry, and the legs that say which entries a tuple has."""
+    """Counts by key, and the legs that say which keys a tuple has."""
 
-    buckets: np.ndarray  # int64[joins, power of two]: see keymap
-    key: np.ndarray  # int64[entries]
-    seen: np.ndarray  # int64[entries, sides]
-    used: np.ndarray  # int64[1]: entries in use
+    cell: np.ndarray  # int64[joins, power of two, 2 + sides]: KEY, TOTAL (0: free), SEEN per side
+    used: np.ndarray  # int64[joins]: cells in use
     legs: np.ndarray  # int64[streams, legs, 3]: (join, side, attribute), -1 pads
     width: np.ndarray  # int64[joins]: sides of each join
 
 
-def make_counts(shape: Shape, entries: int = 1024) -> KeyCounts:
-    """Return counts of nothing, with room for `entries` keys."""
+def make_counts(shape: Shape) -> KeyCounts:
+    """Return counts of nothing."""
     return KeyCounts(
-        keymap.make_buckets(entries, len(shape.joins)),
-        np.zeros(entries, np.int64),
-        np.zeros((entries, shape.sides), np.int64),
-        np.zeros(1, np.int64),
+        np.zeros((len(shape.joins), 1024, 2 + shape.sides), np.int64),
+        np.zeros(len(shape.joins), np.int64),
         shape.leg_table,
         np.array([len(join) for join in shape.joins], np.int64),
     )
 
 
 def reserve(counts: KeyCounts, arrivals: int) -> KeyCounts:
-    """Return the counts with room for the keys of `arrivals` more tuples."""
-    entries = len(counts.key)
-    needed = int(counts.used[0]) + arrivals * counts.legs.shape[1]
-    if needed <= entries:
+    """Return the counts with room for the keys of `arrivals` more tuples, at most half full."""
+    size = counts.cell.shape[1]
+    needed = 2 * (int(counts.used.max()) + arrivals)
+    if needed <= size:
         return counts
-    entries = max(needed, 2 * entries)
-    buckets = keymap.make_buckets(entries, len(counts.buckets))
-    keymap.rehash(counts.buckets, buckets)
-    key = np.zeros(entries, np.int64)
-    seen = np.zeros((entries, counts.seen.shape[1]), np.int64)
-    key[: len(counts.key)] = counts.key
-    seen[: len(counts.key)] = counts.seen
-    return counts._replace(buckets=buckets, key=key, seen=seen)
+    joins, _, columns = counts.cell.shape
+    larger = np.zeros((joins, 1 << (needed - 1).bit_length(), columns), np.int64)
+    _move(counts.cell, larger)
+    return counts._replace(cell=larger)
+
+
+@jit
+def _place(cell, join, key):
+    """Return where the counts of `key` are, or where they would be."""
+    mask = cell.shape[1] - 1
+    place = np.int64(mix(np.uint64(key)) & np.uint64(mask))
+    while cell[join, place, TOTAL] != 0 and cell[join, place, KEY] != key:
+        place = (place + 1) & mask
+    return place
+
+
+@kernel
+def _move(old, new):
+    for join in range(old.shape[0]):
+        for place in range(old.shape[1]):
+            if old[join, place, TOTAL] != 0:
+                target = _place(new, join, old[join, place, KEY])
+                for column in range(old.shape[2]):
+                    new[join, target, column] = old[join, place, column]
 
 
 @jit
@@ -57,17 +73,16 @@ def tally(counts, held, slot):
     """Count the tuple in `slot` once on each of its legs."""
     stream = held.at[slot]["stream"]
     for leg in range(counts.legs.shape[1]):
-        join, side, attribute = counts.legs[stream, leg]
+        join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
         if join < 0:
             break
-        key = held.key[slot, attribute]
-        entry = keymap.find(counts.buckets, join, counts.key, key)
-        if entry < 0:
-            entry = counts.used[0]
-            counts.used[0] = entry + 1
-            counts.key[entry] = key
-            keymap.add(counts.buckets, join, key, entry)
-        counts.seen[entry, side] += 1
+        key = held.key[slot, counts.legs[stream, leg, 2]]
+        place = _place(counts.cell, join, key)
+        if counts.cell[join, place, TOTAL] == 0:
+            counts.cell[join, place, KEY] = key
+            counts.used[join] += 1
+        counts.cell[join, place, TOTAL] += 1
+        counts.cell[join, place, SEEN + side] += 1
 
 
 @jit
@@ -79,16 +94,15 @@ def productivity(counts, held, slot):
     stream = held.at[slot]["stream"]
     total = 0.0
     for leg in range(counts.legs.shape[1]):
-        join, side, attribute = counts.legs[stream, leg]
+        join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
         if join < 0:
             break
-        entry = keymap.find(counts.buckets, join, counts.key, held.key[slot, attribute])
-        if entry >= 0:
-            product = 1.0
-            for other in range(counts.width[join]):
-                if other != side:
-                    product *= counts.seen[entry, other]
-            total += product
+        place = _place(counts.cell, join, held.key[slot, counts.legs[stream, leg, 2]])
+        product = 1.0
+        for other in range(counts.width[join]):
+            if other != side:
+                product *= counts.cell[join, place, SEEN + other]
+        total += product
     return total
 
 
@@ -98,12 +112,9 @@ def references(counts, held, slot):
     stream = held.at[slot]["stream"]
     total = 0.0
     for leg in range(counts.legs.shape[1]):
-        join, side, attribute = counts.legs[stream, leg]
+        join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
         if join < 0:
             break
-        entry = keymap.find(counts.buckets, join, counts.key, held.key[slot, attribute])
-        if entry >= 0:
-            for other in range(counts.width[join]):
-                if other != side:
-                    total += counts.seen[entry, other]
+        place = _place(counts.cell, join, held.key[slot, counts.legs[stream, leg, 2]])
+        total += counts.cell[join, place, TOTAL] - counts.cell[join, place, SEEN + side]
     return total

@@ -11,6 +11,7 @@ Several tables of one size can be rows of the same array; a table is named by it
 import numpy as np
 
 from .jit import jit, kernel
+from .prefetch import fetch
 
 EMPTY = np.int64(-1)
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads consecutive keys
@@ -45,6 +46,12 @@ def find(buckets, table, keys, key):
             if keys[entry] == key:
                 return entry
         place = (place + 1) & mask
+
+
+@jit
+def announce(buckets, table, key):
+    """Say that `key` will be looked for soon."""
+    fetch(buckets, table, _print(key) & (buckets.shape[1] - 1))
 
 
 @jit

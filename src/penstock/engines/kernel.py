@@ -20,7 +20,7 @@ import numpy as np
 
 from ..core import expiry as expiries
 from ..core import index as indexes
-from ..core import stack
+from ..core import keymap, stack
 from ..core.expiry import Expiry
 from ..core.index import NONE, Index
 from ..core.jit import jit, specialise
@@ -31,6 +31,7 @@ from ..core.slots import Held
 MATCHED, EXPIRED, EVICTED, REFUSED, TAKEN = range(5)  # columns of counts
 NOW, BORN, TOGETHER = range(3)  # places of marks
 USED, BUDGET = range(2)  # columns of lanes
+AHEAD = 12  # arrivals between asking for a bucket and needing it
 
 
 class Tables(NamedTuple):
@@ -144,7 +145,7 @@ def _prober(policy: Policy, form: Form):
         at, index = tables.held.at, tables.keys
         time, deadline, row = at[room]["time"], at[room]["deadline"], at[room]["row"]
         other_leg = 0 if plain else side_table[join, 1 - side, 1]
-        slot = np.int64(index.head[entry, 1 - side])
+        slot = indexes.head(index, entry, 1 - side)
         while slot != NONE:
             if counting or (time <= at[slot]["deadline"] and at[slot]["time"] <= deadline):
                 if emit:
@@ -171,7 +172,7 @@ def _prober(policy: Policy, form: Form):
         depth = 1 if side == 0 else 0
         path[depth, low] = at[room]["time"]
         path[depth, high] = at[room]["deadline"]
-        path[depth, pick] = index.head[entry, depth]
+        path[depth, pick] = indexes.head(index, entry, depth)
         path[side, pick] = room
         while depth >= 0:
             slot = path[depth, pick]
@@ -189,7 +190,7 @@ def _prober(policy: Policy, form: Form):
                 depth += 2 if depth + 1 == side else 1
                 path[depth, low] = bottom
                 path[depth, high] = top
-                path[depth, pick] = index.head[entry, depth]
+                path[depth, pick] = indexes.head(index, entry, depth)
                 continue
             if fits:
                 if emit == 1:
@@ -220,7 +221,7 @@ def _prober(policy: Policy, form: Form):
             if entry == NONE:
                 continue
             if only_pairs or widths[join] == 2:
-                most += tables.keys.head[entry, sides]
+                most += tables.keys.entry[entry, indexes.HELD]
             else:
                 most += probe_many(
                     tables, states, join, side, entry, room, 0, 2, tables.path, np.int64(0)
@@ -270,6 +271,7 @@ def compile_join(policy: Policy, form: Form):
     remove = _remover(policy, form)
     probe, foresee = _prober(policy, form)
     attributes = shape.attributes
+    first_join, first_attribute = shape.leg_table[:, 0, 0], shape.leg_table[:, 0, 2]
 
     @jit
     def expire(tables, states, which, clock, now):
@@ -341,6 +343,15 @@ def compile_join(policy: Policy, form: Form):
             on_arrival(states[lane], tables.held, room, now)
 
     @jit
+    def look_ahead(tables, rows, i, stop):
+        """Have the bucket of a row to come fetched: in a large memory it is seldom at hand."""
+        soon = i + AHEAD
+        if soon < stop and first_join[rows.stream[soon]] >= 0:
+            stream = rows.stream[soon]
+            key = rows.key[soon, first_attribute[stream]]
+            keymap.announce(tables.keys.buckets, first_join[stream], key)
+
+    @jit
     def take_one(tables, states, rows, i, delay, room, emit, out, found):
         stream = np.int64(rows.stream[i])
         if counting:
@@ -409,6 +420,7 @@ def compile_join(policy: Policy, form: Form):
         room = len(tables.held.at) - 1
         found = np.int64(0)
         for i in range(start, stop):
+            look_ahead(tables, rows, i, stop)
             seat(tables, rows, i, room)
             if emit:
                 need = foresee(tables, states, np.int64(rows.stream[i]), room)

@@ -24,6 +24,7 @@ from .tables import capacity_of, claim_slots, live_slots
 FORMAT = 1
 CHUNK = 65_536  # references between two looks at whether the tables must grow
 NO_LIMIT = 2**62
+AHEAD = 12  # references between asking for a bucket and needing it
 ROW, REFERENCE = 0, 1  # the streams of the join that caching is a case of
 HITS, MISSES, EVICTED, REFUSED, TAKEN = range(5)
 COUNTERS = ("hits", "misses", "evicted", "refused")
@@ -72,6 +73,8 @@ def compile_lookup(policy: Policy):
         by_slot = held.key[:, 0]
         room = len(by_slot) - 1
         for i in range(start, stop):
+            if i + AHEAD < stop:
+                keymap.announce(tables.buckets, 0, keys[i + AHEAD])
             key, now = keys[i], tables.counts[TAKEN]
             tables.counts[TAKEN] += 1
             held.key[room, 0] = key

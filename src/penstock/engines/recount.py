@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core import keymap
 from ..core.expiry import SIZE
+from ..core.index import HELD, KEY
 from ..core.policy import Policy
 from ..core.slots import FOREVER
 from .kernel import Form, Tables
@@ -40,9 +41,10 @@ def _recount_index(tables: Tables, form: Form, live: np.ndarray) -> None:
             if join < 0:
                 continue
             entry = int(index.chain["entry"][slot, leg])
-            assert index.key[entry] == held.key[slot, attribute]
-            assert keymap.seek(index.buckets, join, index.key, index.key[entry]) == entry
+            key = index.entry[entry, KEY]
+            assert key == held.key[slot, attribute]
+            assert keymap.seek(index.buckets, join, index.entry[:, KEY], key) == entry
             hanging[entry] = hanging.get(entry, 0) + 1
-    assert all(index.head[entry, -1] == count for entry, count in hanging.items())
+    assert all(index.entry[entry, HELD] == count for entry, count in hanging.items())
     filled = int((index.buckets != keymap.EMPTY).sum())
     assert filled == len(hanging), f"{filled} keys are indexed, {len(hanging)} are held"

@@ -64,8 +64,7 @@ def _grow_index(form: Form, old: indexes.Index, capacity: int) -> indexes.Index:
     fresh = indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs)
     keymap.rehash(old.buckets, fresh.buckets)
     return fresh._replace(
-        key=grown(old.key, fresh.key),
-        head=grown(old.head, fresh.head),
-        unused=stack.grow_stack(old.unused, len(fresh.key)),
+        entry=grown(old.entry, fresh.entry),
+        unused=stack.grow_stack(old.unused, len(fresh.entry)),
         chain=grown(old.chain, fresh.chain),
     )

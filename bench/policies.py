@@ -1,0 +1,167 @@
+"""How many tuples a second each policy takes, joining and caching, beside libCacheSim.
+
+One trace serves all budgets, so that only the memory differs between columns. Each figure is the best
+of several stretches of the trace, after the memory has been filled: the machine is shared, and what it
+can do is closer to the best than to the mean. libCacheSim replays the same references from a binary trace
+in its own C++ loop, in the same run.
+"""
+
+import argparse
+import json
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from penstock import policies
+from penstock.engines import Join, Lookup
+
+BUDGETS = (1_000, 100_000, 1_000_000)
+STRETCHES = 8
+RIVALS = {"fifo": "FIFO", "lru": "LRU", "clock": "Clock", "sieve": "Sieve", "s3fifo": "S3FIFO"}
+ORACLE_ROW = np.dtype([("time", "<u4"), ("key", "<u8"), ("size", "<u4"), ("next", "<i8")])
+
+
+def joining_trace(length: int, seed: int = 1) -> tuple[np.ndarray, ...]:
+    """Two streams of equal rate over two million keys: 0.25 matches a tuple at a million held."""
+    random = np.random.default_rng(seed)
+    side = random.integers(0, 2, length).astype(np.int8)
+    return side, random.integers(0, 2_000_000, length), np.arange(length)
+
+
+def caching_trace(length: int, seed: int = 2) -> np.ndarray:
+    """References by Zipf's law (exponent 0.8) over four million keys in no order."""
+    random = np.random.default_rng(seed)
+    weights = np.cumsum(np.arange(1, 4_000_001) ** -0.8)
+    ranks = np.searchsorted(weights, random.random(length) * weights[-1])
+    return random.permutation(4_000_000)[ranks]
+
+
+def best_rate(push, length: int) -> float:
+    """Return tuples a second in the best of the stretches at the end of the trace."""
+    warm = length // 2
+    push(0, warm)
+    size = (length - warm) // STRETCHES
+    seconds = []
+    for start in range(warm, warm + STRETCHES * size, size):
+        began = time.perf_counter()
+        push(start, start + size)
+        seconds.append(time.perf_counter() - began)
+    return size / min(seconds)
+
+
+def measure_joining(policy: str, budget: int, trace) -> dict:
+    side, key, at = trace
+    join = Join(policy, budget, within=len(side))
+    rate = best_rate(lambda a, b: join.push(side[a:b], key[a:b], at[a:b], emit=False), len(side))
+    return {"tuples_per_second": rate, "results": join.results}
+
+
+def measure_caching(policy: str, budget: int, keys: np.ndarray) -> dict:
+    cache = Lookup(policy, budget)
+    rate = best_rate(lambda a, b: cache.push(keys[a:b], emit=False), len(keys))
+    return {"tuples_per_second": rate, "hits": cache.hits}
+
+
+class Rival:
+    """libCacheSim over a binary trace of the same references."""
+
+    def __init__(self, keys: np.ndarray, folder: Path):
+        import libcachesim
+
+        self.library = libcachesim
+        rows = np.zeros(len(keys), ORACLE_ROW)
+        rows["time"], rows["key"], rows["size"], rows["next"] = np.arange(len(keys)), keys + 1, 1, -2
+        self.path = folder / "trace.oracleGeneral.bin"
+        self.path.write_bytes(rows.tobytes())
+        self.length = len(keys)
+
+    def measure(self, name: str, budget: int) -> dict:
+        kind = self.library.TraceType.ORACLE_GENERAL_TRACE
+        reader = self.library.TraceReader(str(self.path), kind)
+        # Its hash table is as well sized for the budget as ours.
+        bits = max(10, (2 * budget - 1).bit_length())
+        cache = getattr(self.library, name)(cache_size=budget, hashpower=bits)
+        hits = 0.0
+
+        def push(start: int, stop: int) -> None:
+            nonlocal hits
+            misses, _ = cache.process_trace(reader, start, stop - start)
+            hits += (1 - misses) * (stop - start)
+
+        return {"tuples_per_second": best_rate(push, self.length), "hits": round(hits)}
+
+
+def run(budgets: tuple[int, ...], length: int, names: list[str], console: Console) -> dict:
+    """Measure everything and return the report."""
+    joins, keys = joining_trace(length), caching_trace(length)
+    report: dict = {"machine": platform.processor() or platform.machine(), "length": length}
+    report |= {"joining": {}, "caching": {}, "libcachesim": {}}
+    chosen = [p for p in policies.ALL if p.name in names]
+    with tempfile.TemporaryDirectory() as folder, Progress(console=console) as progress:
+        rival = Rival(keys, Path(folder))
+        task = progress.add_task("measuring", total=len(chosen) * len(budgets))
+        for policy in chosen:
+            for budget in budgets:
+                if "joining" in policy.problems:
+                    cell = measure_joining(policy.name, budget, joins)
+                    report["joining"].setdefault(policy.name, {})[str(budget)] = cell
+                if "caching" in policy.problems:
+                    cell = measure_caching(policy.name, budget, keys)
+                    report["caching"].setdefault(policy.name, {})[str(budget)] = cell
+                if policy.name in RIVALS:
+                    cell = rival.measure(RIVALS[policy.name], budget)
+                    report["libcachesim"].setdefault(policy.name, {})[str(budget)] = cell
+                progress.advance(task)
+    return report
+
+
+def show(report: dict, budgets: tuple[int, ...], console: Console) -> None:
+    """Print the report as one table per problem."""
+    for problem in ("joining", "caching"):
+        table = Table(title=f"{problem}: million tuples a second", title_justify="left")
+        table.add_column("policy")
+        for budget in budgets:
+            table.add_column(f"{budget:,}", justify="right")
+        table.add_column("slower from first to last", justify="right")
+        if problem == "caching":
+            table.add_column("times libCacheSim", justify="right")
+            table.add_column("same hits", justify="right")
+        for name, cells in report[problem].items():
+            rates = [cells[str(budget)]["tuples_per_second"] / 1e6 for budget in budgets]
+            row = [name, *(f"{rate:.2f}" for rate in rates), f"{rates[0] / rates[-1]:.1f}x"]
+            if problem == "caching" and name in report["libcachesim"]:
+                others = report["libcachesim"][name]
+                ratios = [
+                    cells[str(b)]["tuples_per_second"] / others[str(b)]["tuples_per_second"]
+                    for b in budgets
+                ]
+                same = all(cells[str(b)]["hits"] == others[str(b)]["hits"] for b in budgets)
+                row += [" ".join(f"{ratio:.1f}" for ratio in ratios), "yes" if same else "no"]
+            table.add_row(*row)
+        console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="where to write the report")
+    parser.add_argument("--length", type=int, default=6_000_000, help="tuples in the trace")
+    parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
+    parser.add_argument("--policies", nargs="+", default=[p.name for p in policies.ALL])
+    options = parser.parse_args()
+    console = Console(stderr=True)
+    report = run(tuple(options.budgets), options.length, options.policies, console)
+    show(report, tuple(options.budgets), Console(file=sys.stdout))
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""The command line: arguments in, report out."""
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .errors import PenstockError
+
+# The base of all complaints about arguments: Click's own, or that of the copy in newer Typers.
+_UsageError: Any = typer.BadParameter.__mro__[2]
+
+
+class _Group(TyperGroup):
+    """Commands whose errors are one sentence on standard error, and exit code 2."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            code = super().main(*args, **extra | {"standalone_mode": False})
+        except PenstockError as error:
+            code = _say(str(error))
+        except _UsageError as error:
+            code = _say(error.format_message())
+        except MemoryError:
+            code = _say("this takes more memory than there is; try a smaller --length or --memory")
+        except (KeyboardInterrupt, typer.Abort):
+            code = 130
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(sentence: str) -> int:
+    print("penstock:", " ".join(sentence.split()), file=sys.stderr)
+    return 2
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="Stream joins and stream caches inside a hard memory budget.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the program."""
+    signal.signal(signal.SIGINT, _leave)
+    app()
+
+
+def _leave(*_: Any) -> None:
+    """End at once: an exception could get lost in the compiler, which calls back into Python."""
+    for process in multiprocessing.active_children():
+        process.terminate()
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), b"\r\x1b[2K\x1b[?25h")  # no bar, and the cursor is back
+    os._exit(130)
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from . import __version__
+
+        print(f"penstock {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def simulate(
+    memory: Annotated[int, typer.Option(help="How many tuples can be held.", metavar="K")],
+    workload: Annotated[
+        str | None, typer.Option(help="Generated arrivals.", metavar="tower|roof|floor|walk|zipf")
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option(help="A CSV or Parquet file of arrivals.", metavar="FILE")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Its key column, or several: a,b. [key]", metavar="COL")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Its time column. [time, or the row number]", metavar="COL")
+    ] = None,
+    side: Annotated[
+        str | None, typer.Option(help="The column that names the stream. [side]", metavar="COL")
+    ] = None,
+    problem: Annotated[
+        str, typer.Option(help="What the memory is for.", metavar="joining|caching")
+    ] = "joining",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy, or opt or lfd: the best with hindsight. Repeatable. [all policies]",
+            metavar="NAME[:key=value,...]",
+        ),
+    ] = None,
+    within: Annotated[
+        int | None, typer.Option(help="Times of a match differ by at most this.", metavar="W")
+    ] = None,
+    layout: Annotated[
+        str, typer.Option(help="One memory, or one for each side.", metavar="unified|split")
+    ] = "unified",
+    runs: Annotated[int, typer.Option(help="Runs, each with its own seed.", metavar="N")] = 1,
+    length: Annotated[
+        int | None, typer.Option(help="Steps, or rows of a trace. [5000, or all]", metavar="N")
+    ] = None,
+    warmup: Annotated[
+        int | None,
+        typer.Option(help="Steps or rows not counted. [4 x memory; 0 of a trace]", metavar="N"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Replay a workload or a trace under several policies, and compare them."""
+    from .simulation import Scenario, choose_source, show, summarise, sweep
+
+    source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
+    scenario = Scenario(source, problem, memory, within, layout, warmup, seed)
+    with show.following("simulating") as progress:
+        made = sweep(scenario, policy or (), runs, progress=progress)
+    _print(summarise(made) if as_json else show.comparison(made))
+
+
+@app.command()
+def policies(as_json: AsJson = False) -> None:
+    """List the policies, what they are for, and their parameters."""
+    from .simulation import listing, show
+
+    rows = listing.list_policies()
+    _print({"policies": rows} if as_json else show.policies_table(rows))
+
+
+@app.command()
+def demo(as_json: AsJson = False) -> None:
+    """Show in a few seconds what the choice of a policy is worth."""
+    from .simulation import demo, show, summarise
+
+    with show.following("joining two skewed streams") as progress:
+        made = demo.run_demo(progress)
+    if as_json:
+        _print(summarise(made))
+    else:
+        _print(show.comparison(made), demo.moral(made))
+
+
+def _print(*parts: Any) -> None:
+    """Print a report as JSON, or tables and sentences for people."""
+    if isinstance(parts[0], dict):
+        print(json.dumps(parts[0], allow_nan=False))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for part in parts:
+        console.print(part)

@@ -1,0 +1,43 @@
+"""The rows of a join in the order in which they are taken, each with its last moment."""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.slots import FOREVER
+from ..workloads import JoinTrace
+
+
+class Arrivals(NamedTuple):
+    """Columns in (time, side, arrival) order."""
+
+    side: np.ndarray  # int8[n]
+    key: np.ndarray  # int64[n]
+    time: np.ndarray  # int64[n]
+    end: np.ndarray | None  # int64[n]: the last time at which a row can match; None: no limit
+
+
+@functools.lru_cache(maxsize=2)
+def arrivals(trace: JoinTrace, within: int | None) -> Arrivals:
+    """Return the rows as the engines and hindsight both take them.
+
+    Ordered here and not by the engine, because it would order each part of a warm-up by itself.
+    """
+    order = np.lexsort((trace.side, trace.time))
+    end = _ends(trace, within)
+    return Arrivals(
+        trace.side[order], trace.key[order], trace.time[order], None if end is None else end[order]
+    )
+
+
+def _ends(trace: JoinTrace, within: int | None) -> np.ndarray | None:
+    if trace.end is None and within is None:
+        return None
+    end = np.full(len(trace), FOREVER) if trace.end is None else trace.end
+    if within is not None:
+        reach = min(within, FOREVER)
+        last = np.minimum(trace.time, FOREVER - reach) + reach  # never beyond the end of time
+        end = np.minimum(end, last)
+    # A drifting value that is behind already when it comes can still match what is held.
+    return np.maximum(end, trace.time)

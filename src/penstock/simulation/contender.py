@@ -1,0 +1,65 @@
+"""Who is compared: the policies, and beside them hindsight under the names `opt` and `lfd`."""
+
+from typing import Any, NamedTuple
+
+from .. import policies
+from ..core.policy import CACHING, Chosen
+from ..engines import Join, Lookup
+from ..errors import BadInput
+from .scenario import Scenario
+
+OPT, LFD = "opt", "lfd"
+
+
+class Contender(NamedTuple):
+    """A policy as it was asked for."""
+
+    name: str
+    chosen: Chosen | None  # None: hindsight
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Every parameter in force."""
+        return {} if self.chosen is None else self.chosen.all_params
+
+    def __str__(self) -> str:
+        return self.name if self.chosen is None else str(self.chosen)
+
+
+def contender(text: str, problem: str) -> Contender:
+    """Read `NAME` or `NAME:key=value,...`.
+
+    >>> contender("opt", "joining").params, str(contender("gdj:percentile=0.9", "joining"))
+    ({}, 'gdj:percentile=0.9')
+    """
+    name, _, tail = text.strip().partition(":")
+    if name not in (OPT, LFD):
+        chosen = policies.choose(text, problem)
+        return Contender(chosen.policy.name, chosen)
+    if tail:
+        raise BadInput(f"{name!r} is hindsight and has no parameters, got {tail!r}; leave them out")
+    if name == LFD and problem != CACHING:
+        raise BadInput("'lfd' is not defined for joining; the optimum of a join is 'opt'")
+    return Contender(name, None)
+
+
+def check(who: Contender, scenario: Scenario) -> None:
+    """Refuse at once what would fail later: an engine is made for it, and given nothing to do."""
+    if who.chosen is None:
+        if scenario.layout != "unified":
+            raise BadInput("'opt' knows only the unified layout; leave out opt or --layout")
+    elif scenario.problem == CACHING:
+        Lookup(who.chosen, 1)
+    else:
+        lowest = min(scenario.memory, 2)  # a split memory has a row for each side
+        join = Join(who.chosen, lowest, within=scenario.within, layout=scenario.layout)
+        join.push([], [], [], end=[] if scenario.windowed else None)
+
+
+def everybody(scenario: Scenario) -> list[str]:
+    """Return all policies that make sense: without a window none that weighs what remains of it."""
+    return [
+        policy.name
+        for policy in policies.ALL
+        if scenario.problem in policy.problems and (scenario.windowed or not policy.needs_window)
+    ]

@@ -1,0 +1,134 @@
+"""One policy over one trace: what it got after the warm-up, and how long the engine took."""
+
+import functools
+from collections.abc import Callable
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.policy import CACHING, JOINING, Chosen
+from ..engines import Join, Lookup
+from ..errors import BadInput
+from ..offline import lfd, most_results
+from ..workloads import JoinTrace, LookupTrace
+from .arrivals import Arrivals, arrivals
+from .contender import Contender, contender
+from .source import Trace
+
+WARMING = 2048  # distinct keys per push: enough for tables to grow, which is compiled code too
+
+
+class Played(NamedTuple):
+    """What became of one run."""
+
+    results: int  # join results or hits, after the warm-up
+    rows: int  # taken in all
+    seconds: float  # that the engine took for them
+
+
+def play(
+    trace: Trace,
+    policy: str | Contender,
+    memory: int,
+    *,
+    within: int | None = None,
+    layout: str = "unified",
+    first: int = 0,
+    seed: int = 0,
+) -> Played:
+    """Replay a trace under a policy; results count from the row number `first` on.
+
+    >>> play(LookupTrace([1, 2, 1, 3, 1]), "lru", memory=2, first=1).results
+    2
+    """
+    joining = isinstance(trace, JoinTrace)
+    if isinstance(policy, str):
+        policy = contender(policy, JOINING if joining else CACHING)
+    memory = min(memory, max(2, len(trace)))  # the rest would stay empty
+    if policy.chosen is None:
+        if layout != "unified":
+            raise BadInput("'opt' knows only the unified layout; leave out opt or --layout")
+        return _hindsight(trace, memory, within, first)
+    if isinstance(trace, JoinTrace):
+        return _join(trace, policy.chosen, memory, within, layout, first, seed)
+    return _look_up(trace, policy.chosen, memory, first, seed)
+
+
+def _join(
+    trace: JoinTrace,
+    chosen: Chosen,
+    memory: int,
+    within: int | None,
+    layout: str,
+    first: int,
+    seed: int,
+) -> Played:
+    rows = arrivals(trace, within)
+    shares = np.bincount(rows.side, minlength=2) / max(1, len(trace))
+
+    def fresh() -> Join:
+        return Join(
+            chosen,
+            memory,
+            within=within,
+            layout=layout,
+            shares=shares.tolist() if layout == "split" else None,
+            together=trace.together,
+            seed=seed,
+        )
+
+    def push(join: Join, part: Arrivals) -> None:
+        join.push(part.side, part.key, part.time, end=part.end, emit=False)
+
+    warming = fresh()
+    for number in range(2):
+        push(warming, _warming_rows(number, rows.end is not None))
+    join = fresh()
+    started = perf_counter()
+    push(join, _part(rows, 0, first))
+    before = join.results
+    push(join, _part(rows, first, None))
+    return Played(join.results - before, len(trace), perf_counter() - started)
+
+
+def _look_up(trace: LookupTrace, chosen: Chosen, memory: int, first: int, seed: int) -> Played:
+    warming = Lookup(chosen, memory, seed=seed)
+    for number in range(2):
+        warming.push(np.arange(WARMING) + number * WARMING, emit=False)
+    cache = Lookup(chosen, memory, seed=seed)
+    started = perf_counter()
+    cache.push(trace.key[:first], emit=False)
+    before = cache.hits
+    cache.push(trace.key[first:], emit=False)
+    return Played(cache.hits - before, len(trace), perf_counter() - started)
+
+
+@functools.lru_cache(maxsize=2)  # the same in every run over a file
+def _hindsight(trace: Trace, memory: int, within: int | None, first: int) -> Played:
+    if isinstance(trace, LookupTrace):
+        lfd([0], 1)  # compiles it
+        hits, seconds = _timed(lambda: lfd(trace.key, memory, first=first))
+        return Played(int(hits[first:].sum()), len(trace), seconds)
+    rows = arrivals(trace, within)
+    results, seconds = _timed(
+        lambda: most_results(*rows, budget=memory, together=trace.together, first=first)
+    )
+    return Played(results, len(trace), seconds)
+
+
+def _timed(work: Callable) -> tuple:
+    started = perf_counter()
+    return work(), perf_counter() - started
+
+
+def _part(rows: Arrivals, start: int, stop: int | None) -> Arrivals:
+    side, key, time = (column[start:stop] for column in rows[:3])
+    return Arrivals(side, key, time, None if rows.end is None else rows.end[start:stop])
+
+
+def _warming_rows(number: int, windowed: bool) -> Arrivals:
+    """Return rows of distinct keys, one of each side a step."""
+    key = np.arange(WARMING) + number * WARMING
+    time = key // 2
+    return Arrivals(key % 2, key, time, time + WARMING if windowed else None)

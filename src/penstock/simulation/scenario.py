@@ -1,0 +1,78 @@
+"""What every policy of a comparison has in common: arrivals, problem, memory, window, warm-up."""
+
+from dataclasses import dataclass
+
+from ..core.policy import CACHING, JOINING
+from ..errors import BadInput
+from ..workloads import JoinTrace
+from .source import Generated, Source, Trace
+from .words import check_word
+
+LAYOUTS = ("unified", "split")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A problem to be solved with a given memory. The seed of run r is `seed` + r."""
+
+    source: Source
+    problem: str
+    memory: int
+    within: int | None = None
+    layout: str = "unified"
+    warmup: int | None = None  # steps of a workload, rows of a trace; None: as the source has it
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_word("problem", self.problem, (JOINING, CACHING))
+        check_word("layout", self.layout, LAYOUTS)
+        _at_least("memory", self.memory, 1)
+        _at_least("warmup", self.warmup, 0)
+        _at_least("within", self.within, 0)
+        _at_least("seed", self.seed, 0)
+        if self.problem == CACHING:
+            self._refuse_what_joins_have()
+        if isinstance(self.source, Generated):  # before anything is generated
+            self._check_warmup(self.source.length)
+
+    def _refuse_what_joins_have(self) -> None:
+        if self.within is not None:
+            raise BadInput(f"a cache has no window, got within {self.within}; leave it out")
+        if self.layout != "unified":
+            raise BadInput(f"a cache has one memory, got layout {self.layout!r}; leave it out")
+
+    @property
+    def warm_up(self) -> int:
+        """How many steps, or rows of a trace, are not counted."""
+        if self.warmup is None:
+            return self.source.default_warmup(self.memory)
+        return self.warmup
+
+    @property
+    def windowed(self) -> bool:
+        """Whether tuples die of age."""
+        return self.within is not None or self.source.windowed
+
+    def trace(self, run: int) -> Trace:
+        """Return the arrivals of a run."""
+        trace = self.source.trace(self.problem, self.seed + run)
+        self._check_warmup(self.source.steps(trace))
+        return trace
+
+    def first_row(self, trace: Trace) -> int:
+        """Return the first row whose results count."""
+        steps = isinstance(self.source, Generated) and isinstance(trace, JoinTrace)
+        return self.warm_up * (trace.streams if steps else 1)  # type: ignore[union-attr]
+
+    def _check_warmup(self, length: int) -> None:
+        if self.warm_up >= length:
+            by_default = " (4 x memory)" if self.warmup is None else ""
+            raise BadInput(
+                f"warmup must be below the length of {length}, got {self.warm_up}{by_default}; "
+                "give a longer --length or a shorter --warmup"
+            )
+
+
+def _at_least(name: str, value: int | None, lowest: int) -> None:
+    if value is not None and value < lowest:
+        raise BadInput(f"{name} must be at least {lowest}, got {value}")

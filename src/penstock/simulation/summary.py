@@ -1,0 +1,46 @@
+"""A comparison in figures: the JSON object that `penstock simulate --json` promises."""
+
+from math import isfinite
+from statistics import fmean, stdev
+from typing import Any
+
+from .contender import Contender
+from .sweep import Run, Sweep
+
+
+def summarise(sweep: Sweep) -> dict[str, Any]:
+    """Return means over the runs as plain values."""
+    scenario, runs = sweep.scenario, sweep.runs
+    return {
+        "workload": scenario.source.title,
+        "problem": scenario.problem,
+        "memory": scenario.memory,
+        "length": runs[0].steps,
+        "warmup": scenario.warm_up,
+        "runs": len(runs),
+        "policies": [_score(who, place, runs) for place, who in enumerate(sweep.contenders)],
+    }
+
+
+def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
+    played = [run.played[place] for run in runs]
+    results = [each.results for each in played]
+    recalls = [_recall(got, run.full) for got, run in zip(results, runs, strict=True)]
+    seconds = sum(each.seconds for each in played)
+    return {
+        "policy": who.name,
+        "params": {name: _plain(value) for name, value in who.params.items()},
+        "results": {"mean": fmean(results), "std": stdev(results) if len(results) > 1 else 0.0},
+        "full": {"mean": fmean(run.full for run in runs)},
+        "recall": {"mean": fmean(recalls)},
+        "tuples_per_second": round(sum(each.rows for each in played) / max(seconds, 1e-9)),
+    }
+
+
+def _recall(results: int, full: int) -> float:
+    return results / full if full else 1.0  # of nothing, nothing was missed
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter's value as JSON knows it, which has no infinity."""
+    return str(value) if isinstance(value, float) and not isfinite(value) else value

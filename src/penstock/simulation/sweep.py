@@ -1,0 +1,144 @@
+"""Several policies, several runs: the runs in parallel where that pays.
+
+The first run is always made in this process. It leaves the compiled kernels on disk for the others,
+and tells whether what remains is worth the seconds that new processes take to start.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from time import perf_counter
+from typing import NamedTuple
+
+from ..errors import BadInput
+from .contender import Contender, check, contender, everybody
+from .full import full_results
+from .run import Played, play
+from .scenario import Scenario
+
+START_SECONDS = 6.0  # what a pool costs before it does anything
+
+Progress = Callable[[int, int], None]  # told how many of how many are done
+
+
+class Run(NamedTuple):
+    """One run: the same arrivals for every policy."""
+
+    steps: int  # its length in what the warm-up counts in
+    full: int  # results of an unlimited memory
+    played: list[Played]  # one per policy
+
+
+class Sweep(NamedTuple):
+    """A comparison that has been made."""
+
+    scenario: Scenario
+    contenders: list[Contender]
+    runs: list[Run]
+
+
+def sweep(
+    scenario: Scenario,
+    policies: Sequence[str] = (),
+    runs: int = 1,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Replay every run under every policy (none given: under all that make sense).
+
+    `workers` is the number of processes; None: as many as pay. `progress` is called with the number
+    of replays done and the number in all.
+    """
+    if runs < 1:
+        raise BadInput(f"runs must be at least 1, got {runs}")
+    names = list(policies) or everybody(scenario)
+    contenders = [contender(name, scenario.problem) for name in names]
+    for who in contenders:
+        check(who, scenario)
+    total, done = runs * len(names), 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total)
+
+    tell(0)
+    started = perf_counter()
+    first = make_run(scenario, names, 0, lambda: tell(1))
+    remaining = (perf_counter() - started) * (runs - 1)
+    if workers is None:
+        workers = _cores() if remaining > START_SECONDS else 1
+    others = []
+    for run in _other_runs(scenario, names, runs, min(workers, runs - 1)):
+        others.append(run)
+        tell(len(names))
+    return Sweep(scenario, contenders, [first, *others])
+
+
+def make_run(
+    scenario: Scenario, names: list[str], number: int, tell: Callable[[], None] = lambda: None
+) -> Run:
+    """Make one run: generate or load the arrivals, and replay them under every policy."""
+    trace = scenario.trace(number)
+    first = scenario.first_row(trace)
+    full = full_results(trace, scenario.within, first)
+    played = []
+    for name in names:
+        played.append(
+            play(
+                trace,
+                name,
+                scenario.memory,
+                within=scenario.within,
+                layout=scenario.layout,
+                first=first,
+                seed=scenario.seed + number,
+            )
+        )
+        tell()
+    return Run(scenario.source.steps(trace), full, played)
+
+
+def _other_runs(scenario: Scenario, names: list[str], runs: int, workers: int) -> Iterator[Run]:
+    numbers = range(1, runs)
+    if workers <= 1:
+        for number in numbers:
+            yield make_run(scenario, names, number)
+        return
+    before = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        try:
+            with _deaf_to_interrupts():  # the workers, which start here, stay so
+                futures = [pool.submit(make_run, scenario, names, number) for number in numbers]
+            for future in futures:
+                yield future.result()
+        except BaseException:  # Ctrl-C, or a run that failed: nobody waits for the others
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C, as do the processes started meanwhile: it is for the parent to end them."""
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,86 @@
+"""Who is held under a key, against dictionaries of lists."""
+
+from collections import defaultdict
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core import index as indexes
+from penstock.core import keymap
+from penstock.core.jit import kernel
+
+HANG, UNHANG = range(2)
+SLOTS, JOINS, SIDES, LEGS = 6, 2, 3, 2
+NOBODY = -2
+KEYS = [0, 5, -1, -(2**63), 2**63 - 1]
+
+
+@kernel
+def drive(index, ops, newest):
+    """After each operation: the newest slot of its side and key, or NOBODY under the key at all."""
+    for i in range(len(ops)):
+        join, side, leg, key, slot = ops[i, 1], ops[i, 2], ops[i, 3], ops[i, 4], ops[i, 5]
+        if ops[i, 0] == HANG:
+            indexes.hang(index, join, side, leg, key, slot)
+        else:
+            indexes.unhang(index, join, side, leg, slot)
+        entry = indexes.find(index, join, key)
+        newest[i] = indexes.head(index, entry, side) if entry != indexes.NONE else NOBODY
+
+
+def slots_of(index, entry, side, leg):
+    """Return the slots of one side under an entry, newest first; checks the links back as well."""
+    slots, newer, slot = [], indexes.NONE, int(index.entry[entry, indexes.HEAD + side])
+    while slot != indexes.NONE:
+        assert index.chain[slot, leg]["newer"] == newer
+        assert index.chain[slot, leg]["entry"] == entry
+        slots.append(slot)
+        newer, slot = slot, int(index.chain[slot, leg]["older"])
+    return slots
+
+
+@given(
+    moves=st.lists(
+        st.tuples(
+            st.integers(0, SLOTS - 1),
+            st.integers(0, JOINS - 1),
+            st.integers(0, SIDES - 1),
+            st.sampled_from(KEYS),
+        ),
+        max_size=60,
+    )
+)
+def test_lists_by_join_side_and_key(moves):
+    """Leg 0 hangs in join 0 and leg 1 in join 1, so that a slot may hang in both."""
+    where, lists = {}, defaultdict(list)
+    ops, expected = [], []
+    for slot, join, side, key in moves:
+        if (slot, join) in where:
+            side, key = where.pop((slot, join))
+            lists[join, side, key].remove(slot)
+            ops.append((UNHANG, join, side, join, key, slot))
+        else:
+            where[slot, join] = side, key
+            lists[join, side, key].insert(0, slot)
+            ops.append((HANG, join, side, join, key, slot))
+        if any(lists[join, each, key] for each in range(SIDES)):
+            expected.append(next(iter(lists[join, side, key]), indexes.NONE))
+        else:
+            expected.append(NOBODY)
+    index = indexes.make_index(SLOTS, JOINS, SIDES, LEGS)
+    newest = np.zeros(len(ops), np.int64)
+    drive(index, np.array(ops, np.int64).reshape(-1, 6), newest)
+    assert newest.tolist() == expected
+    entries = 0
+    for join in range(JOINS):
+        for key in KEYS:
+            held = [lists[join, side, key] for side in range(SIDES)]
+            by_entry = index.entry[:, indexes.KEY]
+            entry = keymap.seek(index.buckets, join, by_entry, np.int64(key))
+            assert (entry == indexes.NONE) == (not any(held))
+            if entry != indexes.NONE:
+                entries += 1
+                assert [slots_of(index, entry, side, join) for side in range(SIDES)] == held
+                assert index.entry[entry, indexes.HELD] == sum(map(len, held))
+    assert index.unused[0] == SLOTS * LEGS - entries

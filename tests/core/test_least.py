@@ -1,0 +1,96 @@
+"""The lowest score, by looking at all or at a sample, against the twin's way of drawing."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.core import members as sets
+from penstock.core import rng as rngs
+from penstock.core.jit import jit, kernel
+from penstock.core.least import SAMPLE, SCAN, make_least
+from penstock.core.members import Members
+from penstock.core.slots import make_held
+from tests.naive.rng import SplitMix
+
+ALL, SOME = 5, 3  # up to five are all looked at, of more than five three are drawn
+
+
+class State(NamedTuple):
+    members: Members
+    rng: np.ndarray
+
+
+@jit
+def score(state, held, slot, now):
+    """Worth that moves with time: `size` is the rate."""
+    return held.at[slot]["time"] + now * held.at[slot]["size"]
+
+
+least = make_least(score, scan=ALL, sample=SOME)
+
+
+@kernel
+def drive(state, held, slots, times, out, worth):
+    for i in range(len(slots)):
+        sets.add(state.members, slots[i])
+    for i in range(len(times)):
+        out[i], worth[i] = least(state, held, times[i])
+
+
+def run(tuples, seed, times):
+    """Return who is lowest at each time; members are added from the last slot to the first."""
+    held = make_held(10, 1)
+    for slot, (time, rate, born) in enumerate(tuples):
+        held.at[slot]["time"], held.at[slot]["size"], held.at[slot]["born"] = time, rate, born
+    state = State(sets.make_members(10), rngs.make_rng(seed))
+    out, worth = np.zeros(len(times), np.int64), np.zeros(len(times))
+    slots = np.arange(len(tuples) - 1, -1, -1)
+    drive(state, held, slots, np.array(times, np.int64), out, worth)
+    return list(zip(out.tolist(), worth.tolist(), strict=True)), int(state.rng[0])
+
+
+def expected(tuples, seed, times):
+    rng, found = SplitMix(seed), []
+    places = list(range(len(tuples) - 1, -1, -1))
+    for now in times:
+        looked_at = places
+        if len(places) > ALL:
+            looked_at = [places[rng.below(len(places))] for _ in range(SOME)]
+        ranked = [
+            (tuples[slot][0] + now * tuples[slot][1], tuples[slot][2], slot) for slot in looked_at
+        ]
+        lowest = min(ranked, default=(np.inf, 0, -1))
+        found.append((lowest[2], lowest[0]))
+    return found, rng.state
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2)), max_size=10),
+    births=st.permutations(range(10)),
+    times=st.lists(st.integers(-5, 5), max_size=8),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_the_lowest_of_all_or_of_a_sample(pairs, births, times, seed):
+    tuples = [(time, rate, born) for (time, rate), born in zip(pairs, births)]
+    assert run(tuples, seed, times) == expected(tuples, seed, times)
+
+
+@pytest.mark.parametrize(("held", "draws"), [(ALL, 0), (ALL + 1, SOME)])
+def test_dice_are_thrown_only_where_there_are_too_many(held, draws):
+    rng = SplitMix(9)
+    for _ in range(draws):
+        rng.next()
+    _, state = run([(0, 0, born) for born in range(held)], 9, [0])
+    assert state == rng.state
+
+
+def test_equal_scores_go_by_birth_and_not_by_place():
+    # all score 4 at time 2; the third slot is the oldest
+    assert run([(4, 0, 5), (2, 1, 6), (0, 2, 3)], 0, [2])[0] == [(2, 4.0)]
+
+
+def test_a_large_memory_is_one_of_more_than_1024():
+    assert (SCAN, SAMPLE) == (1024, 64)

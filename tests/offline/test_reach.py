@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import BadInput
+from penstock.offline import count_matches, find_reach
+from tests.offline.rows import columns, matches, streams
+
+
+@given(rows=streams(), together=st.booleans())
+def test_a_range_holds_exactly_the_matches(rows, together):
+    reach = find_reach(*columns(rows), together=together)
+    found = {
+        (int(row), int(reach.row[place]))
+        for row, begin, stop in zip(reach.row, reach.begin, reach.stop, strict=True)
+        for place in range(begin, stop)
+    }
+    assert found == set(matches(rows, together))
+
+
+@given(rows=streams(), together=st.booleans(), first=st.integers(0, 30))
+def test_matches_count_from_the_first_row_on(rows, together, first):
+    expected = sum(later >= first for _, later in matches(rows, together))
+    assert count_matches(find_reach(*columns(rows), together=together), first) == expected
+
+
+def test_without_an_end_there_is_no_limit():
+    assert count_matches(find_reach([0, 1], [5, 5], [0, 10**15])) == 1
+
+
+def test_no_rows_no_matches():
+    nothing = np.empty(0, np.int64)
+    assert count_matches(find_reach(nothing, nothing, nothing)) == 0
+
+
+@pytest.mark.parametrize(
+    ("side", "key"), [([0, 2], [1, 1]), ([0, 1], [[1, 1], [1, 1]])], ids=["streams", "attributes"]
+)
+def test_more_than_two_streams_or_keys_are_refused(side, key):
+    with pytest.raises(BadInput, match="two streams and one key"):
+        find_reach(side, key, [0, 1])

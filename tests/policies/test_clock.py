@@ -1,0 +1,141 @@
+"""CLOCK: worked cases, the twin for many scores and rates, bad parameters."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.engines import Join, Lookup
+from penstock.errors import BadInput
+from tests.compare import assert_same_join, assert_same_lookup, streams
+
+LINEAR = st.fixed_dictionaries(
+    {},
+    optional={
+        "w0": st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+        "tau": st.sampled_from([-2.0, -0.5, 0.0, 0.5, 2.0, 9.0]),
+    },
+)
+SHRINKING = st.fixed_dictionaries(
+    {"rho": st.sampled_from([0.0, 0.1, 0.5, 0.9])},
+    optional={
+        "w0": st.sampled_from([0.0, 1.0, 5.0]),
+        "tau": st.sampled_from([1e-6, 0.3, 1.0, 4.0]),
+    },
+)
+PARAMS = st.one_of(LINEAR, SHRINKING)
+
+
+@pytest.mark.parametrize("policy", ["clock:w0=0", "clock"])
+def test_a_hit_spares_once(policy):
+    # from 0: 1 has 1 and 2 has 0; 3 lowers 1 to 0, passes it over, and 2 falls below 0 and goes;
+    # 4 finds 1 with nothing left. From 1 the hand goes round twice for 3, with the same end.
+    cache = Lookup(policy, 2)
+    assert cache.push([1, 2, 1, 3]).hit.tolist() == [False, False, True, False]
+    assert cache.resident.tolist() == [1, 3]
+    cache.push([4])
+    assert cache.resident.tolist() == [3, 4]
+
+
+def test_the_newcomer_takes_its_place_behind_the_hand():
+    # 1 2 3 have one point each: a lap takes it, and the second lap takes 1 at its start. 4 stands
+    # behind the hand, so 2 and 3 are looked at before it, and have nothing: they go for 5 and 6.
+    cache = Lookup("clock", 3)
+    cache.push([1, 2, 3, 4, 5, 6])
+    assert cache.resident.tolist() == [4, 5, 6]
+
+
+def test_points_can_be_saved_up():
+    # row 0 is matched by rows 1 and 2 and has 2 points, from 0; row 1 has none and goes for row 2.
+    # Row 3 lowers row 0 to 0 (it went from 2 to 1 for row 2), passes, and takes row 2; row 4 finds
+    # row 0 with nothing left.
+    join = Join("clock:w0=0", 2, within=100)
+    join.push(side=[0, 1, 1, 0], key=[7, 7, 7, 8], time=range(4))
+    assert join.held_rows.tolist() == [0, 3]
+    join.push(side=[0], key=[9], time=[4])
+    assert join.held_rows.tolist() == [3, 4]
+
+
+def test_with_a_rate_scores_shrink():
+    # 1 has 2 and 2 has 1; in turn they fall to 1, 0.5, 0.5 and 0.25, which is below 0.3: 2 goes,
+    # and 1 keeps 0.5. For 4 it falls to 0.25 and goes, before 3 is looked at.
+    cache = Lookup("clock:rho=0.5,tau=0.3", 2)
+    cache.push([1, 2, 1, 3])
+    assert cache.resident.tolist() == [1, 3]
+    cache.push([4])
+    assert cache.resident.tolist() == [3, 4]
+
+
+def test_the_floor_is_reached_from_above():
+    # tau = 0: a score of exactly 0 is spared. With tau = 1 the score of 1 falls to 0 and goes.
+    kept, gone = Lookup("clock:w0=1", 2), Lookup("clock:w0=1,tau=1", 2)
+    for cache in (kept, gone):
+        cache.push([1, 2, 2, 3])
+    # 1 1->0, 2 2->1, 1 0->-1: 1 goes either way; what differs is what 2 has left: 1 or 2
+    for cache in (kept, gone):
+        cache.push([4])
+    # kept: 2 1->0 is spared, 3 1->0 too, then 2 goes. gone: 2 2->1 is spared, 3 1->0 goes.
+    assert kept.resident.tolist() == [3, 4]
+    assert gone.resident.tolist() == [2, 4]
+
+
+@given(rows=streams(), budget=st.integers(1, 8), params=PARAMS)
+def test_joins_as_its_twin(rows, budget, params):
+    assert_same_join("clock", [rows], budget, params=params, within=15)
+
+
+@given(keys=st.lists(st.integers(0, 9), max_size=150), budget=st.integers(1, 8), params=PARAMS)
+def test_caches_as_its_twin(keys, budget, params):
+    assert_same_lookup("clock", [keys], budget, params=params)
+
+
+@given(rows=streams(most=60), budget=st.integers(1, 6))
+def test_where_nothing_is_earned_or_saved_it_is_fifo(rows, budget):
+    # below so high a floor falls everybody at once
+    clock = assert_same_join("clock", [rows], budget, params={"tau": 1000.0}, within=15)
+    fifo = assert_same_join("fifo", [rows], budget, within=15)
+    assert clock.held_rows.tolist() == fifo.held_rows.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("clock:w0=-0.5", "parameter 'w0' of policy 'clock' must be at least 0, got -0.5"),
+        ("clock:w0=nan", "parameter 'w0' of policy 'clock' must be at least 0, got nan"),
+        (
+            "clock:rho=-0.1",
+            "parameter 'rho' of policy 'clock' must be from 0 to 0.999999, got -0.1",
+        ),
+        ("clock:rho=1", "parameter 'rho' of policy 'clock' must be from 0 to 0.999999, got 1.0"),
+        ("clock:rho=nan", "parameter 'rho' of policy 'clock' must be from 0 to 0.999999, got nan"),
+        (
+            "clock:rho=0.5,tau=0",
+            "parameter 'tau' of policy 'clock' must be at least 1e-300, got 0.0",
+        ),
+        ("clock:w0=one", "parameter 'w0' of policy 'clock' must be of type float, got 'one'"),
+    ],
+)
+def test_bad_parameters(text, sentence):
+    with pytest.raises(BadInput, match=f"^{re.escape(sentence)}$"):
+        Join(text, 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["clock:w0=0", "clock:rho=0", "clock:rho=0.999999", "clock:tau=0", "clock:rho=0.5,tau=1e-300"],
+)
+def test_the_bounds_themselves_are_allowed(text):
+    cache = Lookup(text, 2)
+    cache.push([1, 2, 3, 4])
+    assert cache.resident.tolist() == [3, 4]
+
+
+@pytest.mark.xfail(reason="such scores never fall below such floors: the hand goes round for ever")
+@pytest.mark.parametrize(
+    "text",
+    ["clock:w0=inf", "clock:w0=1e17", "clock:tau=nan", "clock:tau=-inf", "clock:rho=0,w0=inf"],
+)
+def test_scores_that_could_never_fall_below_the_floor_are_refused(text):
+    with pytest.raises(BadInput, match=r"^parameter '(w0|tau)' of policy 'clock' must be "):
+        Lookup(text, 2)

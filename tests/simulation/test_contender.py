@@ -1,0 +1,57 @@
+import pytest
+
+from penstock import policies
+from penstock.errors import BadInput
+from penstock.simulation import Generated, Scenario, TraceFile
+from penstock.simulation.contender import check, contender, everybody
+
+
+def test_all_parameters_in_force_are_told():
+    who = contender("gdj:percentile=0.5", "joining")
+    assert who.name == "gdj"
+    assert who.params["percentile"] == 0.5
+    assert set(who.params) == set(policies.named("gdj").parameters)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "complaint"),
+    [
+        ("lur", "joining", "unknown policy 'lur'; did you mean"),
+        ("gdj:percentil=1", "joining", "unknown parameter 'percentil'"),
+        ("life", "caching", "'life' is not defined for caching"),
+        ("lfd", "joining", "'lfd' is not defined for joining"),
+        ("opt:k=1", "joining", "'opt' is hindsight and has no parameters, got 'k=1'"),
+        ("", "joining", "unknown policy ''"),
+    ],
+)
+def test_nonsense_is_refused(text, problem, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        contender(text, problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "complaint"),
+    [
+        ("gdj:percentile=7", {}, "'percentile'"),
+        ("life", {}, "weighs what remains of a window"),
+        ("opt", {"layout": "split"}, "only the unified layout"),
+        ("rand", {"layout": "split", "memory": 1}, "at least 1 per memory"),
+    ],
+)
+def test_what_would_fail_later_is_refused_at_once(text, options, complaint):
+    options = {"memory": 5, "within": None} | options
+    scenario = Scenario(Generated("walk"), "joining", **options)
+    with pytest.raises(BadInput, match=complaint):
+        check(contender(text, "joining"), scenario)
+
+
+@pytest.mark.parametrize("problem", ["joining", "caching"])
+def test_everybody_is_everybody_who_can(problem):
+    names = [policy.name for policy in policies.ALL if problem in policy.problems]
+    assert everybody(Scenario(Generated("tower"), problem, 5)) == names
+
+
+def test_without_a_window_nobody_weighs_it():
+    assert "life" not in everybody(Scenario(Generated("zipf"), "joining", 5))
+    assert "life" in everybody(Scenario(Generated("zipf"), "joining", 5, within=9))
+    assert "life" not in everybody(Scenario(TraceFile("any.csv"), "joining", 5))

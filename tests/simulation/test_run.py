@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from penstock.core.slots import FOREVER
+from penstock.errors import BadInput
+from penstock.simulation import play
+from penstock.simulation.arrivals import arrivals
+from penstock.simulation.full import full_results
+from penstock.workloads import JoinTrace, LookupTrace, floor, tower, walk, zipf, zipf_references
+from tests.naive.join import NaiveJoin
+from tests.naive.policies import factory
+
+
+def naive_results(trace, name, memory, *, within=None, first=0, seed=0):
+    """Return the results of the twin at the rows from `first` on."""
+    twin = NaiveJoin(factory(name), memory, within=within, together=trace.together, seed=seed)
+    end = None if trace.end is None else np.maximum(trace.end, trace.time)
+    rows = [
+        {"stream": int(trace.side[i]), "keys": (int(trace.key[i]),), "time": int(trace.time[i])}
+        | ({} if end is None else {"end": int(end[i])})
+        for i in range(len(trace))
+    ]
+    results = twin.push(rows)
+    return sum(max(numbers) >= first for _, numbers in results)
+
+
+@pytest.mark.parametrize(
+    ("trace", "within"),
+    [(tower(150, 1), None), (walk(150, 1), None), (walk(150, 1), 20), (zipf(150, 1), 30)],
+    ids=["tower", "walk", "walk within", "zipf"],
+)
+@pytest.mark.parametrize("name", ["rand", "lru"])
+def test_agrees_with_the_twin(trace, within, name):
+    first = 40
+    played = play(trace, name, 6, within=within, first=first, seed=9)
+    expected = naive_results(trace, name, 6, within=within, first=first, seed=9)
+    assert played.results == expected
+    assert played.rows == len(trace)
+    assert played.seconds > 0
+
+
+def test_what_is_behind_when_it_comes_can_still_match():
+    # the S tuple's value has been passed by R, but the R tuple that carries it is still held
+    trace = JoinTrace([0, 1, 0, 1], [3, 0, 9, 3], [0, 0, 1, 1], end=[5, 5, 5, 0], together=True)
+    assert play(trace, "lru", 4).results == full_results(trace, None, 0) == 1
+    assert play(trace, "opt", 4).results == 1
+
+
+def test_a_window_and_an_end_both_hold():
+    trace = JoinTrace([0, 0, 1], [7, 7, 7], [0, 4, 5], end=[9, 4, 9])
+    assert arrivals(trace, 3).end.tolist() == [3, 4, 8]
+    assert play(trace, "lru", 4).results == 1
+    assert play(trace, "lru", 4, within=5).results == 1
+    assert play(trace, "lru", 4, within=4).results == 0
+
+
+def test_a_window_never_passes_the_end_of_time():
+    trace = JoinTrace([0, 1], [7, 7], [5, 6])
+    assert arrivals(trace, 10**30).end.tolist() == [FOREVER, FOREVER]
+    assert play(trace, "lru", 4, within=10**30).results == 1
+
+
+def test_rows_of_one_time_are_taken_by_side():
+    # S comes first in the file; by side R is taken first, and S finds it
+    trace = JoinTrace([1, 0], [7, 7], [3, 3])
+    for first in (0, 1):
+        assert play(trace, "lru", 4, first=first).results == 1
+        assert play(trace, "opt", 4, first=first).results == 1
+        assert full_results(trace, None, first) == 1
+
+
+@pytest.mark.parametrize("within", [None, 0, 25])
+@pytest.mark.parametrize("make", [tower, floor, walk, zipf])
+def test_an_exact_budget_gets_everything(make, within):
+    trace = make(300, 2)
+    for first in (0, 100):
+        full = full_results(trace, within, first)
+        assert play(trace, "lru", 600, within=within, first=first).results == full
+        assert play(trace, "opt", 600, within=within, first=first).results == full
+
+
+def test_a_boundless_cache_hits_whatever_was_seen():
+    trace = LookupTrace([1, 2, 1, 3, 2, 4])
+    assert full_results(trace, None, 0) == play(trace, "lru", 6).results == 2
+    assert full_results(trace, None, 3) == play(trace, "lru", 6, first=3).results == 1
+    assert full_results(trace, None, 5) == 0
+
+
+def test_opt_and_lfd_are_one_for_a_cache():
+    trace = zipf_references(2000, 3)
+    opt, lfd = (play(trace, name, 20, first=80).results for name in ("opt", "lfd"))
+    assert opt == lfd
+    assert play(trace, "lru", 20, first=80).results < lfd
+
+
+def test_split_gives_each_side_a_share_by_its_rate():
+    # three quarters of the rows are R's, so 3 of 4 places are: fifo keeps 9, 10 and 11
+    side, key = np.repeat([0, 1], [12, 4]), np.append(np.arange(12), [8, 9, 10, 11])
+    trace = JoinTrace(side, key, np.arange(16))
+    assert play(trace, "fifo", 4, layout="split").results == 3
+    assert play(trace, "fifo", 4).results == 4
+
+
+def test_hindsight_knows_one_layout():
+    with pytest.raises(BadInput, match="only the unified layout"):
+        play(tower(50, 1), "opt", 4, layout="split")
+
+
+def test_more_memory_than_rows_is_not_made():
+    assert play(walk(50, 1), "wtinylfu", 10**15).results == full_results(walk(50, 1), None, 0)

@@ -1,0 +1,79 @@
+import pytest
+
+from penstock.errors import BadInput
+from penstock.simulation import Generated, Scenario, summarise, sweep
+from penstock.simulation.contender import everybody
+
+TOWER = Scenario(Generated("tower", 400), "joining", 10)
+
+
+def results(made):
+    return [[played.results for played in run.played] for run in made.runs]
+
+
+def test_every_run_has_its_own_seed():
+    whole = sweep(TOWER, ["rand", "lru"], runs=3)
+    later = Scenario(Generated("tower", 400), "joining", 10, seed=1)
+    assert results(whole)[1:] == results(sweep(later, ["rand", "lru"], runs=2))
+    assert len({tuple(run) for run in results(whole)}) > 1
+    assert results(whole) == results(sweep(TOWER, ["rand", "lru"], runs=3))
+
+
+def test_parallel_equals_serial():
+    names = ["rand", "lru", "opt"]
+    serial = sweep(TOWER, names, runs=4, workers=1)
+    parallel = sweep(TOWER, names, runs=4, workers=2)
+    assert results(serial) == results(parallel)
+    assert [run.full for run in serial.runs] == [run.full for run in parallel.runs]
+
+
+def test_progress_tells_every_replay():
+    told = []
+    sweep(TOWER, ["rand", "lru"], runs=2, progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 4), (1, 4), (2, 4), (4, 4)]
+
+
+def test_none_given_means_all():
+    made = sweep(Scenario(Generated("tower", 60), "caching", 5), ())
+    assert [who.name for who in made.contenders] == everybody(made.scenario)
+
+
+@pytest.mark.parametrize("workload", ["tower", "roof"])
+def test_no_policy_beats_hindsight(workload):
+    scenario = Scenario(Generated(workload, 600), "joining", 10)
+    names = everybody(scenario)
+    for run in sweep(scenario, [*names, "opt"], runs=2).runs:
+        *others, opt = [played.results for played in run.played]
+        assert max(others) <= opt <= run.full
+
+
+def test_no_cache_beats_hindsight():
+    scenario = Scenario(Generated("zipf", 2000), "caching", 10)
+    for run in sweep(scenario, [*everybody(scenario), "lfd"], runs=2).runs:
+        *others, lfd = [played.results for played in run.played]
+        assert max(others) <= lfd <= run.full
+
+
+def test_a_run_that_fails_is_told():
+    with pytest.raises(BadInput, match="runs must be at least 1, got 0"):
+        sweep(TOWER, ["rand"], runs=0)
+
+
+def test_means_are_over_the_runs():
+    made = sweep(TOWER, ["rand"], runs=3)
+    got, full = [run[0] for run in results(made)], [run.full for run in made.runs]
+    score = summarise(made)["policies"][0]
+    mean = sum(got) / 3
+    assert score["results"]["mean"] == pytest.approx(mean)
+    assert score["results"]["std"] == pytest.approx((sum((x - mean) ** 2 for x in got) / 2) ** 0.5)
+    assert score["full"]["mean"] == pytest.approx(sum(full) / 3)
+    shares = [a / b for a, b in zip(got, full, strict=True)]
+    assert score["recall"]["mean"] == pytest.approx(sum(shares) / 3)
+
+
+def test_of_nothing_nothing_is_missed():
+    scenario = Scenario(Generated("walk", 10), "joining", 2, within=0, warmup=0)
+    report = summarise(sweep(scenario, ["lru"], runs=1))
+    assert report["policies"][0]["full"]["mean"] == 0
+    assert report["policies"][0]["recall"]["mean"] == 1.0
+    assert report["policies"][0]["results"] == {"mean": 0.0, "std": 0.0}
