@@ -1,9 +1,9 @@
 """How many tuples a second each policy takes, joining and caching, beside libCacheSim.
 
-One trace serves all budgets, so that only the memory differs between columns. Each figure is the best
-of several stretches of the trace, after the memory has been filled: the machine is shared, and what it
-can do is closer to the best than to the mean. libCacheSim replays the same references from a binary trace
-in its own C++ loop, in the same run.
+One trace serves all budgets, so that only the memory differs between columns. Each figure is the
+best of several stretches of the trace, after the memory has been filled: the machine is shared,
+and what it can do is closer to the best than to the mean. libCacheSim replays the same references
+from a binary trace in its own C++ loop, in the same run.
 """
 
 import argparse
@@ -77,7 +77,12 @@ class Rival:
 
         self.library = libcachesim
         rows = np.zeros(len(keys), ORACLE_ROW)
-        rows["time"], rows["key"], rows["size"], rows["next"] = np.arange(len(keys)), keys + 1, 1, -2
+        rows["time"], rows["key"], rows["size"], rows["next"] = (
+            np.arange(len(keys)),
+            keys + 1,
+            1,
+            -2,
+        )
         self.path = folder / "trace.oracleGeneral.bin"
         self.path.write_bytes(rows.tobytes())
         self.length = len(keys)

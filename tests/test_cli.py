@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -80,10 +81,6 @@ def test_temperatures_give_the_known_hits():
     assert (report["length"], report["warmup"], report["runs"]) == (3650, 0, 1)
 
 
-@pytest.mark.xfail(
-    reason="RAND decides about the two tuples of a step one after the other, which favours the"
-    " second: 3,065 instead of 2,960"
-)
 def test_random_eviction_on_the_tower():
     report = simulate("--workload", "tower", "--memory", "10", "--policy", "rand", "--runs", "10")
     assert report["length"] == 5000
@@ -228,23 +225,48 @@ def test_the_program_says_nothing_but_json():
     assert json.loads(out)["runs"] == 2
 
 
-def test_ctrl_c_is_quiet(tmp_path):
-    work = ["--workload", "zipf", "--length", "1000000", "--memory", "1000", "--policy", "lhd"]
+def wait_until(happened):
+    for _ in range(1200):
+        if happened():
+            return
+        time.sleep(0.1)
+    raise TimeoutError
+
+
+def long_work(folder, policies, runs):
+    """Start some minutes of work, and return once it is going on."""
+    stream = ["--workload", "zipf", "--length", "2000000", "--memory", "1000", "--runs", str(runs)]
     program = shell(
         "simulate",
-        *work,
-        "--runs",
-        "100",
-        "--json",
-        env=os.environ | {"PENSTOCK_CACHE_DIR": str(tmp_path)},
+        *[*stream, "--problem", "caching", *["--policy", "lhd"] * policies, "--json"],
+        env=os.environ | {"PENSTOCK_CACHE_DIR": str(folder)},
         start_new_session=True,
     )
-    while not list(tmp_path.rglob("*.nbc")):  # until the kernel is compiled: now it runs
-        assert program.poll() is None
-        time.sleep(0.1)
+    wait_until(lambda: list(folder.rglob("*.nbc")))  # the kernel is compiled: now it runs
+    if runs > 1:
+        wait_until(lambda: len(psutil.Process(program.pid).children()) > 1)
+    return program
+
+
+@pytest.mark.parametrize(("policies", "runs"), [(40, 1), (1, 100)], ids=["alone", "in parallel"])
+def test_ctrl_c_is_quiet(tmp_path, policies, runs):
+    program = long_work(tmp_path, policies, runs)
+    workers = psutil.Process(program.pid).children()
     os.killpg(program.pid, signal.SIGINT)
-    out, err = program.communicate(timeout=60)
+    try:
+        out, err = program.communicate(timeout=60)
+    finally:
+        program.kill()
     assert (program.returncode, out, err) == (130, "", "")
+    wait_until(lambda: not any(worker.is_running() for worker in workers))
+
+
+def test_workers_do_not_outlive_the_program(tmp_path):
+    program = long_work(tmp_path, policies=1, runs=100)
+    workers = psutil.Process(program.pid).children()
+    program.kill()
+    wait_until(lambda: not any(worker.is_running() for worker in workers))
+    program.communicate(timeout=60)
 
 
 def test_importing_it_brings_no_spark():

@@ -53,9 +53,10 @@ def main() -> None:
 
 
 def _leave(*_: Any) -> None:
-    """End at once: an exception could get lost in the compiler, which calls back into Python."""
-    for process in multiprocessing.active_children():
-        process.terminate()
+    """End quietly on Ctrl-C."""
+    if multiprocessing.active_children():  # whoever waits for them ends them
+        raise KeyboardInterrupt
+    # At once, because an exception could get lost in the compiler, which calls back into Python.
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), b"\r\x1b[2K\x1b[?25h")  # no bar, and the cursor is back
     os._exit(130)

@@ -7,16 +7,14 @@ from hypothesis import strategies as st
 from penstock.core import expiry as expiries
 from penstock.core.jit import kernel
 from penstock.core.slots import FOREVER, make_held
+from tests.core.draws import runs
 
 ENTER, LEAVE, EXPIRE = range(3)
 SLOTS = 10
 DIVIDER = -2
 
 moments = st.one_of(st.integers(-3, 12), st.sampled_from([FOREVER, FOREVER - 1, -(2**62)]))
-moves = st.lists(
-    st.tuples(st.integers(0, SLOTS + 1), moments, st.integers(0, 1)),
-    max_size=60,
-)
+moves = runs(st.tuples(st.integers(0, SLOTS + 1), moments, st.integers(0, 1)))
 
 
 @kernel

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from penstock.core import ghost as ghosts
 from penstock.core.jit import kernel
 from penstock.core.order import AFTER, FRONT
+from tests.core.draws import runs
 
 KEYS = [0, 1, 2, 3, -1, 2**63 - 1, -(2**63)]
 
@@ -21,7 +22,7 @@ def drive(ghost, keys, remembers, known):
 
 
 @given(
-    moves=st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 2)), max_size=60),
+    moves=runs(st.tuples(st.sampled_from(KEYS), st.integers(0, 2))),
     entries=st.integers(1, 5),
 )
 def test_remembers_the_latest_keys_only(moves, entries):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.core import heap as heaps
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 
 PUSH, CHANGE, DROP = range(3)
 SLOTS = 24  # three levels of a heap with four children per node
@@ -31,9 +32,7 @@ def drive(heap, ops, scores, out, said):
 
 def moves(scores):
     """Draw (slot, whether it goes if it is there, score, stamp)."""
-    return st.lists(
-        st.tuples(st.integers(0, SLOTS - 1), st.booleans(), scores, st.integers(0, 3)), max_size=90
-    )
+    return runs(st.tuples(st.integers(0, SLOTS - 1), st.booleans(), scores, st.integers(0, 3)))
 
 
 def plan(drawn):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from penstock.core import index as indexes
 from penstock.core import keymap
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 
 HANG, UNHANG = range(2)
 SLOTS, JOINS, SIDES, LEGS = 6, 2, 3, 2
@@ -41,14 +42,13 @@ def slots_of(index, entry, side, leg):
 
 
 @given(
-    moves=st.lists(
+    moves=runs(
         st.tuples(
             st.integers(0, SLOTS - 1),
             st.integers(0, JOINS - 1),
             st.integers(0, SIDES - 1),
             st.sampled_from(KEYS),
-        ),
-        max_size=60,
+        )
     )
 )
 def test_lists_by_join_side_and_key(moves):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.core import keymap
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 
 ADD, ERASE = range(2)
 TABLES, ENTRIES = 2, 8  # 16 buckets each
@@ -45,7 +46,7 @@ def operations(draw):
     free = list(range(ENTRIES))
     ops, expected = [], []
     keys = st.tuples(st.integers(0, TABLES - 1), st.sampled_from(POOL), st.integers(0, 99))
-    for table, key, pick in draw(st.lists(keys, max_size=60)):
+    for table, key, pick in draw(runs(keys)):
         if key in model[table]:
             free.append(model[table].pop(key))
             ops.append((ERASE, table, key, free[-1]))

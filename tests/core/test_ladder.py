@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.core import ladder as ladders
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 
 ENTER, CLIMB, LEAVE = range(3)
 SLOTS = 9
@@ -52,9 +53,7 @@ def plan(moves, percentile):
 
 
 @given(
-    moves=st.lists(
-        st.tuples(st.integers(0, SLOTS - 1), st.sampled_from([CLIMB, CLIMB, LEAVE])), max_size=120
-    ),
+    moves=runs(st.tuples(st.integers(0, SLOTS - 1), st.sampled_from([CLIMB, CLIMB, LEAVE]))),
     percentile=st.one_of(st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.floats(0, 1)),
 )
 def test_credits_and_the_lowest_are_those_of_a_sorted_list(moves, percentile):
@@ -73,6 +72,16 @@ def test_who_came_first_to_a_rung_leaves_it_first():
     out = np.zeros((4, 2), np.int64)
     drive(ladders.make_ladder(2, 0.0), np.array([(0, 0), (0, 1), (1, 1), (1, 0)]), out)
     assert out.tolist() == [[0, 0], [0, 0], [0, 1], [1, 1]]
+
+
+def test_when_the_highest_are_gone_the_next_are_the_highest():
+    # 0 has 1, 1 has 2, and 2 and 3 have 3, each starting with the highest; when 2 and 3 leave,
+    # whoever comes next starts with 2
+    ops = [(ENTER, 0), (CLIMB, 0), (ENTER, 1), (CLIMB, 1), (ENTER, 2), (CLIMB, 2), (ENTER, 3)]
+    ops += [(LEAVE, 2), (LEAVE, 3), (ENTER, 4)]
+    out = np.zeros((len(ops), 2), np.int64)
+    drive(ladders.make_ladder(5, 1.0), np.array(ops), out)
+    assert out[:, 1].tolist() == [0, 1, 1, 2, 2, 3, 3, -1, -1, 2]
 
 
 def test_the_percentile_counts_from_below():

@@ -68,9 +68,9 @@ def expected(tuples, seed, times):
 
 
 @given(
-    pairs=st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2)), max_size=10),
+    pairs=st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2)), min_size=2, max_size=10),
     births=st.permutations(range(10)),
-    times=st.lists(st.integers(-5, 5), max_size=8),
+    times=st.lists(st.integers(-5, 5), min_size=2, max_size=8),
     seed=st.integers(0, 2**64 - 1),
 )
 def test_the_lowest_of_all_or_of_a_sample(pairs, births, times, seed):
@@ -88,8 +88,16 @@ def test_dice_are_thrown_only_where_there_are_too_many(held, draws):
 
 
 def test_equal_scores_go_by_birth_and_not_by_place():
-    # all score 4 at time 2; the third slot is the oldest
-    assert run([(4, 0, 5), (2, 1, 6), (0, 2, 3)], 0, [2])[0] == [(2, 4.0)]
+    # all score 4 at time 2; the oldest is in the middle
+    assert run([(4, 0, 5), (2, 1, 3), (0, 2, 6)], 0, [2])[0] == [(1, 4.0)]
+
+
+def test_of_as_many_as_are_all_looked_at_the_last_place_is_too():
+    assert run([(rank, 0, rank) for rank in range(ALL)], 0, [0])[0] == [(0, 0.0)]
+
+
+def test_of_nobody_nobody_is_lowest():
+    assert run([], 0, [0])[0] == [(-1, np.inf)]
 
 
 def test_a_large_memory_is_one_of_more_than_1024():

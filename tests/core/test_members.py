@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.core import members as sets
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 from tests.naive.members import Members
 
 SLOTS = 8
@@ -20,7 +21,7 @@ def drive(members, ops):
             sets.discard(members, ops[i, 1])
 
 
-@given(slots=st.lists(st.integers(0, SLOTS - 1), max_size=60))
+@given(slots=runs(st.integers(0, SLOTS - 1)))
 def test_places_are_those_of_the_twin(slots):
     """A slot that is named again leaves, and comes back when named a third time."""
     members, twin = sets.make_members(SLOTS), Members()

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.core import order as orders
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 
 PUSH, UNLINK, TO_BACK = range(3)
 SLOTS, LISTS = 7, 2
@@ -35,11 +36,7 @@ def walk(order, which, start, step):
     return slots
 
 
-@given(
-    moves=st.lists(
-        st.tuples(st.integers(0, SLOTS - 1), st.integers(0, LISTS - 1), st.booleans()), max_size=60
-    )
-)
+@given(moves=runs(st.tuples(st.integers(0, SLOTS - 1), st.integers(0, LISTS - 1), st.booleans())))
 def test_two_lists_over_the_same_slots_behave_as_lists(moves):
     model = [[] for _ in range(LISTS)]
     ops, expected = [], []

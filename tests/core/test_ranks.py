@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.core import ranks as trees
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 
 ENTER, LEAVE = range(2)
 SLOTS = 12
@@ -28,10 +29,7 @@ def drive(ranks, ops, probes, inside, order, counted):
 
 
 @given(
-    moves=st.lists(
-        st.tuples(st.integers(0, SLOTS - 1), st.sampled_from(CREDITS), st.integers(0, 3)),
-        max_size=60,
-    )
+    moves=runs(st.tuples(st.integers(0, SLOTS - 1), st.sampled_from(CREDITS), st.integers(0, 3)))
 )
 def test_ranks_are_those_of_a_sorted_list(moves):
     held, ops, orders, counts = {}, [], [], []

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.core import sketch as sketches
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 from tests.naive.policies.wtinylfu import Sketch as NaiveSketch
 
 KEYS = st.one_of(st.integers(0, 20), st.integers(-(2**63), 2**63 - 1))
@@ -28,7 +29,7 @@ def run(keys, room):
     return sketch, out.tolist()
 
 
-@given(keys=st.lists(KEYS, max_size=200), room=st.sampled_from([1, 64, 65, 200]))
+@given(keys=runs(KEYS, 200), room=st.sampled_from([1, 64, 65, 200]))
 def test_never_too_low_before_it_forgets(keys, room):
     _, estimates = run(keys, room)
     exact = Counter()

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.core import stack
 from penstock.core.jit import kernel
+from tests.core.draws import runs
 
 POP = -1
 
@@ -40,7 +41,7 @@ def play(numbers, model, moves):
     assert numbers[1 : 1 + len(model)].tolist() == model
 
 
-MOVES = st.lists(st.integers(0, 99), max_size=30)
+MOVES = runs(st.integers(0, 99), 40)
 
 
 @given(

@@ -78,6 +78,8 @@ class NaiveJoin:
             Lane(policy_factory(seed + number, None if sized else rows), rows)
             for number, rows in enumerate(budgets)
         ]
+        for lane in self.lanes:
+            lane.policy.together = together
         self.counters = {name: [0] * streams for name in COUNTERS}
         self.together = 0  # pairs that arrived in the same step and would have matched
         self.held = []  # in order of insertion

@@ -85,7 +85,11 @@ def test_joins_as_its_twin(rows, budget, params):
     assert_same_join("clock", [rows], budget, params=params, within=15)
 
 
-@given(keys=st.lists(st.integers(0, 9), max_size=150), budget=st.integers(1, 8), params=PARAMS)
+@given(
+    keys=st.lists(st.integers(0, 9), min_size=40, max_size=150),
+    budget=st.integers(1, 8),
+    params=PARAMS,
+)
 def test_caches_as_its_twin(keys, budget, params):
     assert_same_lookup("clock", [keys], budget, params=params)
 

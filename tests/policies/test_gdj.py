@@ -11,7 +11,7 @@ from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, listed, push_rows, streams
 
 PERCENTILES = st.one_of(st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.floats(0, 1))
-REFERENCES = st.lists(st.integers(0, 9), max_size=150)
+REFERENCES = st.lists(st.integers(0, 9), min_size=40, max_size=150)
 
 
 @pytest.mark.parametrize(("percentile", "resident"), [(0.5, [3, 4, 5]), (0.0, [2, 4, 5])])

@@ -60,7 +60,11 @@ def test_joins_as_its_twin(rows, budget, admit):
     assert_same_join("prob", [rows], budget, params={"admit": admit})
 
 
-@given(keys=st.lists(st.integers(0, 9), max_size=150), budget=st.integers(1, 8), admit=ADMIT)
+@given(
+    keys=st.lists(st.integers(0, 9), min_size=40, max_size=150),
+    budget=st.integers(1, 8),
+    admit=ADMIT,
+)
 def test_caches_as_its_twin(keys, budget, admit):
     assert_same_lookup("prob", [keys], budget, params={"admit": admit})
 

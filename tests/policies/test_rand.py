@@ -57,7 +57,11 @@ def test_joins_as_its_twin_when_always_admitting(rows, budget, seed):
     assert_same_join("rand", [rows], budget, params={"admit": "always"}, within=15, seed=seed)
 
 
-@given(keys=st.lists(st.integers(0, 9), max_size=150), budget=st.integers(1, 8), seed=SEEDS)
+@given(
+    keys=st.lists(st.integers(0, 9), min_size=40, max_size=150),
+    budget=st.integers(1, 8),
+    seed=SEEDS,
+)
 def test_caches_as_its_twin_when_always_admitting(keys, budget, seed):
     assert_same_lookup("rand", [keys], budget, params={"admit": "always"}, seed=seed)
 

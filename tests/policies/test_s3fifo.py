@@ -86,7 +86,11 @@ def test_joins_as_its_twin(rows, budget, small):
     assert_same_join("s3fifo", [rows], budget, params={"small": small})
 
 
-@given(keys=st.lists(st.integers(0, 15), max_size=200), budget=st.integers(1, 12), small=SMALL)
+@given(
+    keys=st.lists(st.integers(0, 15), min_size=40, max_size=200),
+    budget=st.integers(1, 12),
+    small=SMALL,
+)
 def test_caches_as_its_twin(keys, budget, small):
     assert_same_lookup("s3fifo", [keys], budget, params={"small": small})
 

@@ -58,7 +58,11 @@ def test_joins_as_its_twin(rows, budget, shares):
     assert_same_join("wtinylfu", [rows], budget, params=shares)
 
 
-@given(keys=st.lists(st.integers(0, 15), max_size=200), budget=st.integers(1, 12), shares=SHARES)
+@given(
+    keys=st.lists(st.integers(0, 15), min_size=40, max_size=200),
+    budget=st.integers(1, 12),
+    shares=SHARES,
+)
 def test_caches_as_its_twin(keys, budget, shares):
     assert_same_lookup("wtinylfu", [keys], budget, params=shares)
 

@@ -1,9 +1,9 @@
 """How often each key was seen, per join and side: exact counts of everything that ever arrived.
 
 A hash table by open addressing whose cells hold the key and its counts side by side: one cache miss
-per look-up, which is what counting costs. Nothing is ever taken out, so the table grows with the number
-of distinct keys, as the papers' PROB and perfect LFU ask. It is what a policy knows *besides* its
-slots, so it is not part of the budget.
+per look-up, which is what counting costs. Nothing is ever taken out, so the table grows with the
+number of distinct keys, as the papers' PROB and perfect LFU ask. It is what a policy knows
+*besides* its slots, so it is not part of the budget.
 """
 
 from typing import NamedTuple

@@ -9,7 +9,7 @@ import numpy as np
 from . import rng as rngs
 from .jit import jit
 
-SCAN = 1024  # up to so many members are all looked at
+SCAN = 512  # up to so many members are all looked at
 SAMPLE = 64  # so many are drawn from more
 
 

@@ -52,6 +52,7 @@ class Setup(NamedTuple):
     scale: int = UNKNOWN_SCALE  # the budget in rows as far as it is known: for tables of fixed size
     seed: int = 0
     shape: Shape = Shape()
+    together: bool = False  # several newcomers of one time are decided about at once
 
 
 @jit

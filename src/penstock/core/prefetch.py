@@ -1,8 +1,10 @@
 """Ask the processor to fetch a cache line that will be needed soon.
 
-A large memory is a chain of cache misses per arrival; the first of them, the key's bucket, is known many
-arrivals ahead. Without the JIT this does nothing.
+A large memory is a chain of cache misses per arrival; the first of them, the key's bucket, is
+known many arrivals ahead. Without the JIT this does nothing.
 """
+
+from typing import Any
 
 from llvmlite import ir
 from numba import config, types
@@ -40,4 +42,4 @@ def _nothing(array, row, column):
     """Stand in for the real thing where nothing is compiled."""
 
 
-fetch = _nothing if config.DISABLE_JIT else _fetch
+fetch: Any = _nothing if config.DISABLE_JIT else _fetch

@@ -109,7 +109,7 @@ def _deadlines(times: np.ndarray, end: npt.ArrayLike | None, window: Window) -> 
         return np.full(len(times), FOREVER)
     if window.counting:
         return np.full(len(times), window.within)
-    return times + window.within
+    return np.where(times > FOREVER - window.within, FOREVER, times + window.within)
 
 
 def _sizes(size: npt.ArrayLike | None, n: int) -> np.ndarray:

@@ -161,7 +161,9 @@ class Join:
     def _fresh_states(self) -> tuple[Any, ...]:
         capacity = capacity_of(self._tables.free)
         return tuple(
-            self.chosen.make_state(Setup(capacity, scale, self.seed + lane, self.form.shape))
+            self.chosen.make_state(
+                Setup(capacity, scale, self.seed + lane, self.form.shape, self.form.together)
+            )
             for lane, scale in enumerate(self._scales)
         )
 
@@ -222,6 +224,16 @@ class Join:
     def _live(self) -> np.ndarray:
         return live_slots(self._tables.free, self._tables.held.at["born"])
 
+    @property
+    def tuples(self) -> dict[str, np.ndarray]:
+        """The key, time and stream of the tuples held, in the order of `held_rows`."""
+        live, held = self._live(), self._tables.held
+        return {
+            "key": held.key[live],
+            "time": held.at["time"][live],
+            "stream": held.at["stream"][live],
+        }
+
     def renumber(self) -> np.ndarray:
         """Number the held rows 0, 1, ... in the order of `held_rows`, and go on from there.
 
@@ -243,8 +255,13 @@ class Join:
         live = self._live()
         saved = {f"held.{name}": self._tables.held.at[name][live] for name in self._columns()}
         saved["held.key"] = self._tables.held.key[live]
+        saved["held.stream"] = saved["held.stream"].astype(np.int8)
         if self._deadlines_follow(saved["held.time"], saved["held.deadline"]):
             del saved["held.deadline"]
+        if (saved["held.row"] == np.arange(len(live))).all():
+            del saved["held.row"]
+        if self.chosen.policy is KEEP_ALL:  # nobody remembers births: the order of rows tells all
+            del saved["held.born"]
         saved["counts"] = self._tables.counts.copy()
         saved["marks"] = self._tables.marks.copy()
         saved["outside"] = self._outside.copy()
@@ -335,8 +352,13 @@ class Join:
                 tables.held.at[name][slots] = saved[f"held.{name}"]
         if "held.deadline" not in saved:
             tables.held.at["deadline"][slots] = saved["held.time"] + self.within
+        if "held.row" not in saved:
+            tables.held.at["row"][slots] = np.arange(count)
         tables.counts[:] = saved["counts"]
         tables.marks[:] = saved["marks"]
+        if "held.born" not in saved:
+            tables.held.at["born"][slots] = np.arange(count)
+            tables.marks[kernel.BORN] = count
         self._outside[:] = saved["outside"]
         self._next_row = header["next_row"]
         claim_slots(tables.free, slots)

@@ -271,7 +271,9 @@ def compile_join(policy: Policy, form: Form):
     remove = _remover(policy, form)
     probe, foresee = _prober(policy, form)
     attributes = shape.attributes
-    first_join, first_attribute = shape.leg_table[:, 0, 0], shape.leg_table[:, 0, 2]
+    # Copies, since an array that is a view of another keeps a kernel from being kept on disk.
+    first_join = shape.leg_table[:, 0, 0].copy()
+    first_attribute = shape.leg_table[:, 0, 2].copy()
 
     @jit
     def expire(tables, states, which, clock, now):

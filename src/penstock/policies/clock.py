@@ -19,6 +19,8 @@ from ..core.jit import jit
 from ..core.order import Order
 from ..core.policy import Policy, Setup, check_range
 
+MOST = 1e6  # the highest score to begin with: the hand wears it down one by one
+
 
 class ClockState(NamedTuple):
     """Scores, and the round with the hand at its front: passing over is moving to the back."""
@@ -32,15 +34,15 @@ class ClockState(NamedTuple):
 
 
 def make_state(
-    setup: Setup, w0: float = 1.0, rho: float | None = None, tau: float | None = None
+    setup: Setup, w0: float = 0.0, rho: float | None = None, tau: float | None = None
 ) -> ClockState:
     """Return an empty round; without `rho` scores fall by one, with it they are multiplied."""
-    check_range("clock", "w0", w0, 0)
+    check_range("clock", "w0", w0, 0, MOST)
     if rho is not None:
         check_range("clock", "rho", rho, 0, 0.999999)
     floor = tau if tau is not None else (0.0 if rho is None else 0.01)
-    if rho is not None:
-        check_range("clock", "tau", floor, 1e-300)  # a shrinking score never reaches zero
+    # A shrinking score never reaches zero, and a falling one must not have to fall for ever.
+    check_range("clock", "tau", floor, -MOST if rho is None else 1e-300, MOST)
     return ClockState(
         np.zeros(setup.capacity),
         orders.make_order(setup.capacity),

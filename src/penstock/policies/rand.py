@@ -25,6 +25,8 @@ class RandState(NamedTuple):
     members: Members
     rng: np.ndarray  # uint64[1]
     always: np.ndarray  # bool[1]: the newcomer is never refused
+    together: np.ndarray  # bool[1]: newcomers of one time are decided about at once
+    drawn: np.ndarray  # int64[2]: the time of the last draw, and how many there were at it
 
 
 def make_state(setup: Setup, admit: str = COMPETE) -> RandState:
@@ -33,6 +35,8 @@ def make_state(setup: Setup, admit: str = COMPETE) -> RandState:
         sets.make_members(setup.capacity),
         rngs.make_rng(setup.seed),
         admits_always("rand", admit),
+        np.array([setup.together]),
+        np.zeros(2, np.int64),
     )
 
 
@@ -47,12 +51,28 @@ def on_remove(state, held, slot, now):
 
 
 @jit
+def _newcomers(state, now):
+    """Return how many newcomers compete: with those decided about before at the same time.
+
+    So each of the held and of the newcomers is equally likely to stay, in whatever order they are
+    asked for: reservoir sampling.
+    """
+    if not state.together[0]:
+        return 1
+    if state.drawn[0] != now or state.drawn[1] == 0:
+        state.drawn[0] = now
+        state.drawn[1] = 0
+    state.drawn[1] += 1
+    return state.drawn[1]
+
+
+@jit
 def choose_victim(state, held, newcomer, now):
     size = state.members.size[0]
     if state.always[0]:
         return state.members.slot[rngs.below(state.rng, size)]
-    drawn = rngs.below(state.rng, size + 1)
-    return REFUSE if drawn == size else state.members.slot[drawn]
+    drawn = rngs.below(state.rng, size + _newcomers(state, now))
+    return REFUSE if drawn >= size else state.members.slot[drawn]
 
 
 RAND = Policy(

@@ -112,7 +112,8 @@ def _other_runs(scenario: Scenario, names: list[str], runs: int, workers: int) -
             yield make_run(scenario, names, number)
         return
     before = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _die_with_parent) as pool:
         try:
             with _deaf_to_interrupts():  # the workers, which start here, stay so
                 futures = [pool.submit(make_run, scenario, names, number) for number in numbers]
@@ -123,6 +124,18 @@ def _other_runs(scenario: Scenario, names: list[str], runs: int, workers: int) -
                 process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _die_with_parent() -> None:
+    """Watch the parent: a worker whose parent was killed would wait for work forever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ class Policy:
         self.budget = budget  # rows of the lane; None: no limit, or a limit that is not in rows
         self.joins = joins
         self.stamps = 0
+        self.together = False  # set by the engine: newcomers of one time are decided about at once
 
     def stamp(self):
         """Return a number larger than all before it, to break ties by order."""

@@ -13,7 +13,7 @@ from .base import Policy
 
 
 class Clock(Policy):
-    def __init__(self, seed, budget, joins, w0=1.0, rho=None, tau=None):
+    def __init__(self, seed, budget, joins, w0=0.0, rho=None, tau=None):
         super().__init__(seed, budget, joins)
         self.w0 = w0
         self.rho = rho

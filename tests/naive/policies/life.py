@@ -13,7 +13,7 @@ from ..rng import SplitMix
 from .base import Policy, check_admit
 from .counts import ArrivalCounts
 
-SCAN = 1024  # up to this many held tuples all are looked at
+SCAN = 512  # up to this many held tuples all are looked at
 SAMPLE = 64
 
 

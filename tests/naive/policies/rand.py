@@ -3,6 +3,8 @@
 Sources: the HEEB paper, section 8; random eviction in the CLOCK paper, section 3.1.
 """
 
+from collections import Counter
+
 from ..members import Members
 from ..rng import SplitMix
 from .base import Policy, check_admit
@@ -14,6 +16,7 @@ class Rand(Policy):
         self.admit = check_admit(admit)
         self.rng = SplitMix(seed)
         self.members = Members()
+        self.asked = Counter()  # time -> newcomers decided about at it
 
     def insert(self, t, now):
         self.members.add(t)
@@ -25,5 +28,12 @@ class Rand(Policy):
         held = len(self.members)
         if self.admit == "always":
             return self.members[self.rng.below(held)]
-        drawn = self.rng.below(held + 1)
-        return None if drawn == held else self.members[drawn]
+        drawn = self.rng.below(held + self._newcomers(now))
+        return None if drawn >= held else self.members[drawn]
+
+    def _newcomers(self, now):
+        """Count those who compete at this moment: of a step taken together, all asked so far."""
+        if not self.together:
+            return 1
+        self.asked[now] += 1
+        return self.asked[now]

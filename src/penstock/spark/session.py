@@ -1,0 +1,68 @@
+"""Spark sessions that suit Penstock."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": None,  # one per core
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+}
+SMALLEST_BATCH = 10_000
+_told: set[str] = set()
+
+
+def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
+    """Return a local session with settings that suit streams of Arrow batches.
+
+    Further settings are given with underscores for dots: `spark_sql_shuffle_partitions=4`.
+    """
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("penstock")
+    builder = builder.config("spark.driver.memory", memory)
+    # Workers run in this very environment, also where `python3` on the path is another one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    chosen = dict(SETTINGS) | {"spark.sql.shuffle.partitions": str(cores)}
+    chosen |= {name.replace("_", "."): str(value) for name, value in settings.items()}
+    for name, value in chosen.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def check_settings(session: Any) -> None:
+    """Say once what would slow the join down, with the way out."""
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    size = int(session.conf.get(name, "10000"))
+    if 0 < size < SMALLEST_BATCH and name not in _told:
+        _told.add(name)
+        warnings.warn(
+            f"{name} is {size}: rows come to Python in small batches, which is slow; "
+            f'set it with spark.conf.set("{name}", "200000")',
+            stacklevel=3,
+        )
+
+
+def partitions(session: Any) -> int:
+    """Return how many partitions a shuffle has in this session."""
+    return int(session.conf.get("spark.sql.shuffle.partitions", "200"))
+
+
+def package_zip(folder: str | Path) -> Path:
+    """Write the package as a zip file that Spark can ship to its executors, and return its path.
+
+    Pass it to `spark.addArtifacts(path, pyfile=True)`.
+    """
+    import shutil
+
+    package = Path(__file__).resolve().parents[1]
+    target = Path(folder) / "penstock"
+    made = shutil.make_archive(str(target), "zip", root_dir=package.parent, base_dir=package.name)
+    return Path(made)

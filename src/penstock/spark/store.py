@@ -1,0 +1,101 @@
+"""The state of a bucket as one binary: a checked header, plain arrays, Arrow IPC for the payloads.
+
+Nothing is pickled. The header says which version wrote it, for which join, and where each part
+lies; it carries a checksum of itself and the length of the whole.
+"""
+
+import json
+import struct
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import BadState
+from .packets import from_ipc, to_ipc
+
+MAGIC = b"PENSTOCK"
+FORMAT = 1
+PREFIX = struct.Struct("<8sIIIQ")  # magic, format, header length, header checksum, total length
+
+
+class Stored(NamedTuple):
+    """What a bucket remembers between micro-batches."""
+
+    fingerprint: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    payloads: list[pa.Table]  # one per input: the rows held, in the order of their positions
+    totals: dict[str, float]
+
+
+def encode(stored: Stored) -> bytes:
+    """Return the state as one binary."""
+    parts: list[bytes] = []
+    arrays, offset = [], 0
+    for name, array in stored.arrays.items():
+        data = np.ascontiguousarray(array).tobytes()
+        arrays.append([name, _dtype(array.dtype), list(array.shape), offset, len(data)])
+        parts.append(data)
+        offset += len(data)
+    tables = []
+    for table in stored.payloads:
+        data = to_ipc(table)
+        tables.append([offset, len(data)])
+        parts.append(data)
+        offset += len(data)
+    header = json.dumps(
+        {
+            "fingerprint": stored.fingerprint,
+            "arrays": arrays,
+            "payloads": tables,
+            "totals": stored.totals,
+        }
+    ).encode()
+    total = PREFIX.size + len(header) + offset
+    prefix = PREFIX.pack(MAGIC, FORMAT, len(header), zlib.crc32(header), total)
+    return b"".join([prefix, header, *parts])
+
+
+def decode(blob: bytes) -> Stored:
+    """Return the state of a binary, or say why it cannot be one."""
+    view = memoryview(blob)
+    if len(view) < PREFIX.size or bytes(view[:8]) != MAGIC:
+        raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
+    _, version, length, checksum, total = PREFIX.unpack_from(view)
+    if version != FORMAT:
+        raise BadState(
+            f"the checkpoint has state of format {version}, this Penstock reads format {FORMAT}; "
+            "restart with the version that wrote it"
+        )
+    header_bytes = bytes(view[PREFIX.size : PREFIX.size + length])
+    if total != len(view) or zlib.crc32(header_bytes) != checksum:
+        raise BadState("the state of a bucket is damaged: its length or checksum is not as written")
+    header = json.loads(header_bytes)
+    body = view[PREFIX.size + length :]
+    arrays = {
+        name: np.frombuffer(body[at : at + size], _from_text(kind)).reshape(shape)
+        for name, kind, shape, at, size in header["arrays"]
+    }
+    payloads = [from_ipc(body[at : at + size]) for at, size in header["payloads"]]
+    return Stored(header["fingerprint"], arrays, payloads, header["totals"])
+
+
+def _dtype(dtype: np.dtype) -> Any:
+    return dtype.descr if dtype.names else dtype.str
+
+
+def _from_text(kind: Any) -> np.dtype:
+    return np.dtype(kind if isinstance(kind, str) else [tuple(part) for part in kind])
+
+
+def check_fingerprint(found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Refuse state that was written by another join, naming what differs."""
+    wanted = json.loads(json.dumps(wanted))
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            raise BadState(
+                f"the checkpoint was written by a join with other {name}: {found.get(name)}, and
+                now " f"{value}; start with a new checkpoint, or join as before (nothing was
+                changed in it)"
+            )
