@@ -45,6 +45,7 @@ def check(tuples, joins, cuts):
     for first, last in zip([0, *cuts], [*cuts, len(tuples)], strict=True):
         counts = keycounts.reserve(counts, last - first)
         drive(counts, held, first, last, out)
+        assert 2 * counts.used.max() <= counts.cell.shape[1]
         for each in everybody[first:last]:
             twin.add(each)
         others = [twin.on_other_legs(each) for each in everybody]

@@ -36,7 +36,7 @@ def read_budget(budget: int | str | None, buckets: int) -> Budget:
         raise BadInput(f"budget must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
     if amount < max(1, buckets):
         raise BadInput(
-            f"budget must be at least 1 per bucket ({buckets} of them), got {budget!r}; raise it,
-            or " "pass fewer buckets="
+            f"budget must be at least 1 per bucket ({buckets} of them), got {budget!r}; raise "
+            "it, or pass fewer buckets="
         )
     return Budget(amount, in_bytes)

@@ -95,7 +95,7 @@ def check_fingerprint(found: dict[str, Any], wanted: dict[str, Any]) -> None:
     for name, value in wanted.items():
         if found.get(name) != value:
             raise BadState(
-                f"the checkpoint was written by a join with other {name}: {found.get(name)}, and
-                now " f"{value}; start with a new checkpoint, or join as before (nothing was
-                changed in it)"
+                f"the checkpoint was written by a join with other {name}: {found.get(name)}, "
+                f"and now {value}; start with a new checkpoint, or join as before (nothing was "
+                "changed in it)"
             )
