@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from penstock.core import index as indexes
 from penstock.core import keymap
 from penstock.core.jit import kernel
+from penstock.core.slots import chains, make_held
 from tests.core.draws import runs
 
 HANG, UNHANG = range(2)
@@ -49,10 +50,14 @@ def slots_of(index, entry, side, leg):
             st.integers(0, SIDES - 1),
             st.sampled_from(KEYS),
         )
-    )
+    ),
+    apart=st.booleans(),
 )
-def test_lists_by_join_side_and_key(moves):
-    """Leg 0 hangs in join 0 and leg 1 in join 1, so that a slot may hang in both."""
+def test_lists_by_join_side_and_key(moves, apart):
+    """Leg 0 hangs in join 0 and leg 1 in join 1, so that a slot may hang in both.
+
+    The chains lie `apart`, or in the records of the held tuples as they do in a join.
+    """
     where, lists = {}, defaultdict(list)
     ops, expected = [], []
     for slot, join, side, key in moves:
@@ -68,7 +73,8 @@ def test_lists_by_join_side_and_key(moves):
             expected.append(next(iter(lists[join, side, key]), indexes.NONE))
         else:
             expected.append(NOBODY)
-    index = indexes.make_index(SLOTS, JOINS, SIDES, LEGS)
+    chain = None if apart else chains(make_held(SLOTS, 1, LEGS))
+    index = indexes.make_index(SLOTS, JOINS, SIDES, LEGS, chain)
     newest = np.zeros(len(ops), np.int64)
     drive(index, np.array(ops, np.int64).reshape(-1, 6), newest)
     assert newest.tolist() == expected

@@ -25,8 +25,8 @@ class State(NamedTuple):
 
 @jit
 def score(state, held, slot, now):
-    """Worth that moves with time: `size` is the rate."""
-    return held.at[slot]["time"] + now * held.at[slot]["size"]
+    """Worth that moves with time: `row` is the rate."""
+    return held.at[slot]["time"] + now * held.at[slot]["row"]
 
 
 least = make_least(score, scan=ALL, sample=SOME)
@@ -44,7 +44,7 @@ def run(tuples, seed, times):
     """Return who is lowest at each time; members are added from the last slot to the first."""
     held = make_held(10, 1)
     for slot, (time, rate, born) in enumerate(tuples):
-        held.at[slot]["time"], held.at[slot]["size"], held.at[slot]["born"] = time, rate, born
+        held.at[slot]["time"], held.at[slot]["row"], held.at[slot]["born"] = time, rate, born
     state = State(sets.make_members(10), rngs.make_rng(seed))
     out, worth = np.zeros(len(times), np.int64), np.zeros(len(times))
     slots = np.arange(len(tuples) - 1, -1, -1)
@@ -100,5 +100,5 @@ def test_of_nobody_nobody_is_lowest():
     assert run([], 0, [0])[0] == [(-1, np.inf)]
 
 
-def test_a_large_memory_is_one_of_more_than_1024():
-    assert (SCAN, SAMPLE) == (1024, 64)
+def test_a_large_memory_is_one_of_more_than_512():
+    assert (SCAN, SAMPLE) == (512, 64)

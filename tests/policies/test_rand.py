@@ -52,6 +52,24 @@ def test_everybody_is_as_likely_to_go(admit, chance):
     assert np.mean(lives) == pytest.approx(5 if chance else 4, rel=0.05)
 
 
+def test_of_a_step_taken_together_all_newcomers_are_as_likely_to_stay():
+    # 0.883 0.431 0.026 0.971: the first newcomer competes with the one held for two places, 1.8:
+    # refused; the second is the third to compete, 1.3: refused; the third is the fourth, 0.1:
+    # it takes the place. (One at a time the second would have been let in, at 0.9 of two.)
+    join = Join("rand", 1, within=100, together=True)
+    join.push(side=[0, 0, 0, 0], key=[1, 2, 3, 4], time=[0, 1, 1, 1])
+    assert join.held_rows.tolist() == [3]
+    assert join.counters["refused"].tolist() == [2, 0]
+    # at another time the count begins anew: 0.971 of two is the newcomer, 0.106 of three is not
+    join.push(side=[0, 0], key=[5, 6], time=[2, 2])
+    assert join.held_rows.tolist() == [5]
+
+
+@given(rows=streams(gap=1), budget=st.integers(1, 6), seed=SEEDS)
+def test_joins_as_its_twin_step_by_step(rows, budget, seed):
+    assert_same_join("rand", [rows], budget, within=15, together=True, seed=seed)
+
+
 @given(rows=streams(), budget=st.integers(1, 8), seed=SEEDS)
 def test_joins_as_its_twin_when_always_admitting(rows, budget, seed):
     assert_same_join("rand", [rows], budget, params={"admit": "always"}, within=15, seed=seed)

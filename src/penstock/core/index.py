@@ -10,10 +10,10 @@ import numpy as np
 
 from . import keymap, stack
 from .jit import jit
+from .slots import CHAIN
 
 NONE = -1
 KEY, HEAD, HELD = 0, 1, -1  # columns of entry: the key, newest slot by side, slots in all
-CHAIN = np.dtype([("entry", np.int32), ("newer", np.int32), ("older", np.int32)])
 
 
 class Index(NamedTuple):
@@ -22,11 +22,16 @@ class Index(NamedTuple):
     buckets: np.ndarray  # int64[joins, power of two]: see keymap
     entry: np.ndarray  # int64[entries, sides + 2]: KEY, then a HEAD per side or NONE, then HELD
     unused: np.ndarray  # int32[entries + 1]: a stack of free entries
-    chain: np.ndarray  # CHAIN[capacity, legs]: how a slot hangs on its entry
+    chain: np.ndarray  # CHAIN[slots, legs]: how a slot hangs on its entry
 
 
-def make_index(capacity: int, joins: int, sides: int, legs: int) -> Index:
-    """Return an index for `capacity` slots, with nobody in it."""
+def make_index(
+    capacity: int, joins: int, sides: int, legs: int, chain: np.ndarray | None = None
+) -> Index:
+    """Return an index for `capacity` slots, with nobody in it.
+
+    `chain` is where slots keep their places in the lists: with the rest of a tuple, if given.
+    """
     entries = capacity * legs
     entry = np.full((entries, sides + 2), NONE, np.int64)
     entry[:, HELD] = 0
@@ -34,7 +39,7 @@ def make_index(capacity: int, joins: int, sides: int, legs: int) -> Index:
         keymap.make_buckets(entries, joins),
         entry,
         stack.make_stack(0, entries, entries),
-        np.full((capacity, legs), NONE, np.int32).astype(CHAIN),
+        np.zeros((capacity, legs), CHAIN) if chain is None else chain,
     )
 
 

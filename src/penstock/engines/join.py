@@ -15,7 +15,6 @@ import numpy.typing as npt
 from .. import policies
 from ..core.policy import JOINING, KEEP_ALL, UNKNOWN_SCALE, Chosen, Policy, Setup, grown
 from ..core.shape import TWO_WAY, Joins, Shape
-from ..core.slots import TUPLE
 from ..errors import BadInput
 from . import kernel
 from .batch import Window, prepare
@@ -255,7 +254,6 @@ class Join:
         live = self._live()
         saved = {f"held.{name}": self._tables.held.at[name][live] for name in self._columns()}
         saved["held.key"] = self._tables.held.key[live]
-        saved["held.stream"] = saved["held.stream"].astype(np.int8)
         if self._deadlines_follow(saved["held.time"], saved["held.deadline"]):
             del saved["held.deadline"]
         if (saved["held.row"] == np.arange(len(live))).all():
@@ -372,8 +370,7 @@ class Join:
 
     def _columns(self) -> list[str]:
         """Return the fields of a tuple that are worth saving."""
-        wanted = ["time", "deadline", "row", "born", "stream"] + ["size"] * self.form.sized
-        return [name for name in TUPLE.names or () if name in wanted]
+        return ["time", "deadline", "row", "born", "stream"] + ["size"] * self.form.sized
 
 
 def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> list[int]:

@@ -117,7 +117,10 @@ def _remover(policy: Policy, form: Form):
         on_remove(states[lane_of(stream)], held, slot, now)
         unhang(tables, stream, slot)
         expiries.leave(tables.expiry, clock_of(stream), held, slot)
-        tables.lanes[lane_of(stream), USED] -= held.at[slot]["size"] if sized else 1
+        if sized:
+            tables.lanes[lane_of(stream), USED] -= held.at[slot]["size"]
+        else:
+            tables.lanes[lane_of(stream), USED] -= 1
         stack.push(tables.free, slot)
 
     return remove
@@ -287,7 +290,9 @@ def compile_join(policy: Policy, form: Form):
     @jit
     def make_room(tables, states, lane, room, now):
         """Free what the newcomer needs; tell whether it may come in."""
-        need = np.int64(tables.held.at[room]["size"]) if sized else np.int64(1)
+        need = np.int64(1)
+        if sized:
+            need = np.int64(tables.held.at[room]["size"])
         if need > tables.lanes[lane, BUDGET]:
             return False
         while tables.lanes[lane, USED] + need > tables.lanes[lane, BUDGET]:
@@ -314,8 +319,9 @@ def compile_join(policy: Policy, form: Form):
         held.at[slot]["time"] = held.at[room]["time"]
         held.at[slot]["deadline"] = held.at[room]["deadline"]
         held.at[slot]["row"] = held.at[room]["row"]
-        held.at[slot]["size"] = held.at[room]["size"]
         held.at[slot]["stream"] = stream
+        if sized:
+            held.at[slot]["size"] = held.at[room]["size"]
         held.at[slot]["born"] = tables.marks[BORN]
         tables.marks[BORN] += 1
         hang(tables, stream, slot)
@@ -472,7 +478,10 @@ def compile_rebuild(policy: Policy, form: Form):
             stream = held.at[slot]["stream"]
             hang(tables, stream, slot)
             expiries.enter(tables.expiry, clock_of(stream), held, slot)
-            tables.lanes[lane_of(stream), USED] += held.at[slot]["size"] if sized else 1
+            if sized:
+                tables.lanes[lane_of(stream), USED] += held.at[slot]["size"]
+            else:
+                tables.lanes[lane_of(stream), USED] += 1
             if adopt:
                 on_insert(states[lane_of(stream)], held, slot, now)
         for oldest in live:

@@ -14,9 +14,19 @@ import numpy.typing as npt
 from .. import policies
 from ..core import keymap, stack
 from ..core.jit import jit, specialise
-from ..core.policy import CACHING, KEEP_ALL, REFUSE, UNKNOWN_SCALE, Chosen, Policy, Setup, grown
+from ..core.policy import (
+    CACHING,
+    KEEP_ALL,
+    REFUSE,
+    UNKNOWN_SCALE,
+    Chosen,
+    Policy,
+    Setup,
+    grown,
+    nothing,
+)
 from ..core.shape import Shape
-from ..core.slots import FOREVER, Held, make_held
+from ..core.slots import FOREVER, Held, grow_held, make_held
 from ..errors import BadInput
 from .saved import flatten, pack_header, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
@@ -25,6 +35,7 @@ FORMAT = 1
 CHUNK = 65_536  # references between two looks at whether the tables must grow
 NO_LIMIT = 2**62
 AHEAD = 12  # references between asking for a bucket and needing it
+NEAR = 1 << 17  # a table of up to so many buckets is always at hand
 ROW, REFERENCE = 0, 1  # the streams of the join that caching is a case of
 HITS, MISSES, EVICTED, REFUSED, TAKEN = range(5)
 COUNTERS = ("hits", "misses", "evicted", "refused")
@@ -52,58 +63,80 @@ class Outcome(NamedTuple):
 def compile_lookup(policy: Policy):
     """Return the kernel `run(tables, state, keys, start, stop, budget, emit, out)`."""
     on_arrival, on_insert, on_match, on_remove, choose_victim = policy.hooks
+    heeds_arrivals = on_arrival is not nothing
 
     @jit
-    def make_room(tables, state, by_slot, room, now, budget):
-        """Return a slot for the newcomer and the slot whose tenant had to go, -1 for neither."""
+    def announce(tables, state, room, key, now):
         held = tables.held
-        if len(tables.free) - 1 - tables.free[0] < budget:
-            return stack.pop(tables.free), np.int64(-1)
-        victim = np.int64(choose_victim(state, held, room, now))
-        if victim == REFUSE:
-            tables.counts[REFUSED] += 1
-            return np.int64(-1), np.int64(-1)
-        on_remove(state, held, victim, now)
+        held.key[room, 0] = key
+        held.at[room]["time"] = now
+        held.at[room]["stream"] = REFERENCE
+        on_arrival(state, held, room, now)
+
+    @jit
+    def ask_for_room(tables, state, room, key, now):
+        held = tables.held
+        held.key[room, 0] = key
+        held.at[room]["time"] = now
+        held.at[room]["stream"] = ROW
+        return np.int64(choose_victim(state, held, room, now))
+
+    @jit
+    def send_away(tables, state, by_slot, victim, now):
+        on_remove(state, tables.held, victim, now)
         keymap.erase(tables.buckets, 0, by_slot[victim], victim)
-        tables.counts[EVICTED] += 1
-        return victim, victim
+
+    @jit
+    def take_in(tables, state, slot, key, now):
+        held = tables.held
+        held.key[slot, 0] = key
+        held.at[slot]["stream"] = ROW
+        held.at[slot]["time"] = now
+        held.at[slot]["born"] = now
+        keymap.add(tables.buckets, 0, key, slot)
+        on_insert(state, held, slot, now)
 
     def run(tables, state, keys, start, stop, budget, emit, out):
-        held = tables.held
-        by_slot = held.key[:, 0]
+        by_slot = tables.held.key[:, 0]
         room = len(by_slot) - 1
+        far = tables.buckets.shape[1] > NEAR
+        hits = evicted = refused = 0
+        first = tables.counts[TAKEN] - start
         for i in range(start, stop):
-            if i + AHEAD < stop:
+            key, now = keys[i], first + i
+            if far and i + AHEAD < stop:
                 keymap.announce(tables.buckets, 0, keys[i + AHEAD])
-            key, now = keys[i], tables.counts[TAKEN]
-            tables.counts[TAKEN] += 1
-            held.key[room, 0] = key
-            held.at[room]["time"] = now
-            held.at[room]["stream"] = REFERENCE
-            on_arrival(state, held, room, now)
+            if heeds_arrivals:
+                announce(tables, state, room, key, now)
             slot = keymap.find(tables.buckets, 0, by_slot, key)
-            gone = np.int64(-1)
-            hit = slot >= 0
+            hit, gone = slot >= 0, False
             if hit:
-                tables.counts[HITS] += 1
-                on_match(state, held, slot, now)
+                hits += 1
+                on_match(state, tables.held, slot, now)
             else:
-                tables.counts[MISSES] += 1
-                held.at[room]["stream"] = ROW
-                slot, gone = make_room(tables, state, by_slot, room, now, budget)
-                if emit and gone >= 0:
-                    out.victim[i] = by_slot[gone]
-                if slot >= 0:
-                    held.key[slot, 0] = key
-                    held.at[slot]["stream"] = ROW
-                    held.at[slot]["time"] = now
-                    held.at[slot]["born"] = now
-                    keymap.add(tables.buckets, 0, key, slot)
-                    on_insert(state, held, slot, now)
+                if len(tables.free) - 1 - tables.free[0] < budget:
+                    slot = stack.pop(tables.free)
+                else:
+                    slot = ask_for_room(tables, state, room, key, now)
+                    gone = slot != REFUSE
+                    if gone:
+                        evicted += 1
+                        if emit:
+                            out.victim[i] = by_slot[slot]
+                        send_away(tables, state, by_slot, slot, now)
+                    else:
+                        refused += 1
+                if slot != REFUSE:
+                    take_in(tables, state, slot, key, now)
             if emit:
                 out.hit[i] = hit
                 out.slot[i] = slot
-                out.evicted[i] = gone >= 0
+                out.evicted[i] = gone
+        tables.counts[HITS] += hits
+        tables.counts[MISSES] += stop - start - hits
+        tables.counts[EVICTED] += evicted
+        tables.counts[REFUSED] += refused
+        tables.counts[TAKEN] += stop - start
 
     return specialise(run, policy.name, hooks=policy.hooks)
 
@@ -138,7 +171,7 @@ class Lookup:
         self._tables = Tables(
             _empty(capacity),
             stack.make_stack(0, capacity, capacity),
-            keymap.make_buckets(capacity),
+            keymap.make_buckets(capacity, roomy=True),
             np.zeros(5, np.int64),
         )
         self._state = self._fresh_state()
@@ -179,10 +212,10 @@ class Lookup:
 
     def _grow(self, capacity: int) -> None:
         old = self._tables
-        buckets = keymap.make_buckets(capacity)
+        buckets = keymap.make_buckets(capacity, roomy=True)
         keymap.rehash(old.buckets, buckets)
         self._tables = old._replace(
-            held=grown(old.held, _empty(capacity)),
+            held=_grown(old.held, capacity),
             free=stack.grow_stack(old.free, capacity),
             buckets=buckets,
         )
@@ -274,6 +307,12 @@ class Lookup:
 
 def _empty(capacity: int) -> Held:
     held = make_held(capacity, 1)
+    held.at["deadline"] = FOREVER
+    return held
+
+
+def _grown(old: Held, capacity: int) -> Held:
+    held = grow_held(old, capacity)
     held.at["deadline"] = FOREVER
     return held
 

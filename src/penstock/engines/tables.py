@@ -6,7 +6,7 @@ from ..core import index as indexes
 from ..core import keymap, stack
 from ..core.expiry import make_expiry
 from ..core.policy import grown
-from ..core.slots import make_held
+from ..core.slots import chains, grow_held, make_held
 from .kernel import Form, Tables
 
 NEVER = np.iinfo(np.int64).min  # the time before the first row
@@ -17,10 +17,11 @@ def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
     shape = form.shape
     lanes = np.zeros((form.lanes, 2), np.int64)
     lanes[:, 1] = budgets
+    held = make_held(capacity, shape.attributes, shape.legs, form.sized)
     return Tables(
-        make_held(capacity, shape.attributes),
+        held,
         stack.make_stack(0, capacity, capacity),
-        indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs),
+        indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs, chains(held)),
         make_expiry(capacity, shape.streams if form.counting else 1),
         np.zeros((shape.streams, 5), np.int64),
         np.array([-1 if form.counting else NEVER, 0, 0], np.int64),
@@ -51,20 +52,20 @@ def claim_slots(free: np.ndarray, live: np.ndarray) -> None:
 
 def grow_tables(form: Form, old: Tables, capacity: int) -> Tables:
     """Return the tables with room for `capacity` tuples."""
+    held = grow_held(old.held, capacity)
     return old._replace(
-        held=grown(old.held, make_held(capacity, form.shape.attributes)),
+        held=held,
         free=stack.grow_stack(old.free, capacity),
-        keys=_grow_index(form, old.keys, capacity),
+        keys=_grow_index(form, old.keys, capacity, chains(held)),
         expiry=grown(old.expiry, make_expiry(capacity, len(old.expiry.ends))),
     )
 
 
-def _grow_index(form: Form, old: indexes.Index, capacity: int) -> indexes.Index:
+def _grow_index(form: Form, old: indexes.Index, capacity: int, chain: np.ndarray) -> indexes.Index:
     shape = form.shape
-    fresh = indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs)
+    fresh = indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs, chain)
     keymap.rehash(old.buckets, fresh.buckets)
     return fresh._replace(
         entry=grown(old.entry, fresh.entry),
         unused=stack.grow_stack(old.unused, len(fresh.entry)),
-        chain=grown(old.chain, fresh.chain),
     )

@@ -1,8 +1,9 @@
 """Which bucket a key belongs to, and which label makes Spark put a bucket where we want it.
 
 Spark hashes the column that it groups by once more, so that buckets called 0 and 1 may well land
-in the same partition while another stays empty. Labels are chosen so that bucket i lands in
-partition i modulo the number of partitions.
+in the same partition while another stays empty. Labels are chosen so that neighbouring buckets
+land in neighbouring partitions, all round. The first label is always 0, so that a restart with
+other settings finds some state that tells of the earlier ones.
 """
 
 import numpy as np
@@ -39,16 +40,17 @@ def sort_by_bucket(keys, buckets, bucket, start, order):
 
 
 def labels(buckets: int, partitions: int) -> list[int]:
-    """Return a label per bucket; bucket i lands in partition i modulo `partitions`.
+    """Return a label per bucket; each bucket lands in the partition after the last one's.
 
     >>> labels(2, 2)
-    [2, 0]
+    [0, 2]
     """
+    first = murmur3(0) % partitions
     found: list[list[int]] = [[] for _ in range(partitions)]
     label, missing = 0, buckets
     needed = [len(range(part, buckets, partitions)) for part in range(partitions)]
     while missing:
-        part = murmur3(label) % partitions
+        part = (murmur3(label) - first) % partitions
         if len(found[part]) < needed[part]:
             found[part].append(label)
             missing -= 1

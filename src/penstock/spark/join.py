@@ -1,37 +1,15 @@
 """Join streaming or batch frames inside a memory budget: DataFrames in, a DataFrame out."""
 
-from datetime import timedelta
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from .. import policies
 from ..core.shape import all_streams
 from ..errors import BadInput
-from .bucket import check_policy
-from .buckets import labels
-from .budget import read_budget
-from .durations import microseconds
-from .metrics import observed
-from .operator import run_buckets, unpack
-from .packets import SCHEMA, make_packer
-from .plan import (
-    Input,
-    Plan,
-    as_names,
-    carried_delay,
-    check_same_types,
-    is_exact,
-    key_column,
-    output_columns,
-    quote,
-    read_input,
-)
-from .session import check_settings, partitions
-
-Names = str | list[str] | tuple[str, ...]
-Span = str | timedelta
+from .assemble import Options, Source, Span, make_plan, run_plan
+from .plan import Names, as_names, check_frame, check_same_types, read_input, result_type
+from .unpack import unpack
 
 
 def join(
@@ -52,7 +30,7 @@ def join(
 ) -> DataFrame:
     """Join two frames on equal keys and times within a window, in bounded memory.
 
-    Takes the place of `left.join(right, ...)`, or of `left.transform(join, right, ...)`. Streams
+    Takes the place of `left.join(right, ...)`, also as `left.transform(join, right, ...)`. Streams
     and batches, classic Spark and Spark Connect.
 
     Parameters:
@@ -60,8 +38,7 @@ def join(
         time: the timestamp column, or (left name, right name).
         within: two rows match when their times are at most this far apart; None: no limit.
         budget: rows (45_000) or bytes ("64 MB") that may be held; None: all that the window
-        needs, and
-            the join is exact.
+            needs, and the join is exact.
         policy: who goes when the budget is full; see `penstock policies`.
         delay: how late a row may come; unless the frames carry a watermark already.
         layout: `unified`, or `split`: half of the budget for each side.
@@ -72,28 +49,12 @@ def join(
 
     Returns the columns `on`, then the rest of left, then the rest of right.
     """
-    times = (time, time) if isinstance(time, str) else tuple(time)
-    if len(times) != 2:
-        raise BadInput(f"time must be one column name or (left name, right name), got {time!r}")
-    return _join_frames(
-        [left, right],
-        ["left", "right"],
-        on,
-        times,
-        within=within,
-        budget=budget,
-        policy=policy,
-        delay=delay,
-        layout=layout,
-        buckets=buckets,
-        seed=seed,
-        recall_sample=recall_sample,
-        suffixes=tuple(suffixes),
-    )
+    options = Options(within, budget, policy, delay, layout, buckets, seed, recall_sample)
+    return _join([left, right], ["left", "right"], on, time, suffixes, options)
 
 
 def join_many(
-    frames: list[DataFrame],
+    frames: Sequence[DataFrame],
     on: Names,
     *,
     time: str | tuple[str, ...],
@@ -107,137 +68,58 @@ def join_many(
     recall_sample: float = 0.01,
     suffixes: tuple[str, ...] | None = None,
 ) -> DataFrame:
-    """Join several frames at once: a result takes one row of each, all within the window.
+    """Join several frames at once: a result takes one row of each, any two within the window.
 
     One operator instead of a chain of joins, so nothing is held twice. Equal column names get the
     suffixes `_1`, `_2`, ...; the other parameters are those of `join`.
     """
+    frames = list(frames)
     if len(frames) < 2:
         raise BadInput(f"join_many needs at least 2 frames, got {len(frames)}")
-    times = (time,) * len(frames) if isinstance(time, str) else tuple(time)
-    if len(times) != len(frames):
-        raise BadInput(f"time must be one column name or one per frame, got {time!r}")
-    chosen = suffixes or tuple(f"_{number}" for number in range(1, len(frames) + 1))
-    if len(chosen) != len(frames):
-        raise BadInput(f"suffixes must be one per frame ({len(frames)}), got {chosen!r}")
-    return _join_frames(
-        list(frames),
-        [f"{number}." for number in range(1, len(frames) + 1)],
-        on,
-        times,
-        within=within,
-        budget=budget,
-        policy=policy,
-        delay=delay,
-        layout=layout,
-        buckets=buckets,
-        seed=seed,
-        recall_sample=recall_sample,
-        suffixes=chosen,
-    )
+    numbers = range(1, len(frames) + 1)
+    ends = tuple(f"_{number}" for number in numbers) if suffixes is None else suffixes
+    options = Options(within, budget, policy, delay, layout, buckets, seed, recall_sample)
+    return _join(frames, [f"{number}." for number in numbers], on, time, ends, options)
 
 
-def _join_frames(
+def _join(
     frames: list[DataFrame],
     who: list[str],
     on: Names,
-    times: tuple[str, ...],
-    *,
-    within: Span | None,
-    budget: int | str | None,
-    policy: str,
-    delay: Span | None,
-    layout: str,
-    buckets: int | None,
-    seed: int,
-    recall_sample: float,
+    time: str | tuple[str, ...],
     suffixes: tuple[str, ...],
+    options: Options,
 ) -> DataFrame:
+    sources = read_sources(frames, who, on, time)
+    ends = check_suffixes(suffixes, len(frames))
+    plan = make_plan(sources, all_streams(len(frames)), [ends], options)
+    schema = result_type(frames, plan.output[0])
+    return run_plan(sources, plan).mapInArrow(unpack, schema)
+
+
+def read_sources(
+    frames: list[DataFrame], who: list[str], on: Names, time: str | tuple[str, ...]
+) -> list[Source]:
+    """Return the frames of one join, checked."""
+    for frame, name in zip(frames, who, strict=True):
+        check_frame(frame, name)
     keys = as_names(on, "on")
-    inputs = [
-        read_input(frame, name, keys, time)
-        for frame, name, time in zip(frames, who, times, strict=True)
-    ]
-    check_same_types(frames, inputs, who)
-    streaming = _all_streaming(frames, who)
-    session = frames[0].sparkSession
-    check_settings(session)
-    parts = partitions(session)
-    count = parts if buckets is None else buckets
-    if count < 1:
-        raise BadInput(f"buckets must be at least 1, got {buckets}")
-    if not 0 <= recall_sample <= 1:
-        raise BadInput(f"recall_sample must be from 0 to 1, got {recall_sample}")
-    chosen = read_budget(budget, count)
-    plan = Plan(
-        inputs=tuple(inputs),
-        joins=all_streams(len(frames)),
-        exact_key=is_exact(frames[0], keys),
-        within=None if within is None else microseconds(within, "within"),
-        delay=_delay(frames, inputs, delay, streaming),
-        budget=chosen.amount,
-        in_bytes=chosen.in_bytes,
-        policy=policy,
-        layout=layout,
-        buckets=count,
-        labels=tuple(labels(count, parts)),
-        seed=seed,
-        sample=recall_sample,
-        output=output_columns(inputs, suffixes),
-    )
-    check_policy(plan)
-    return _build(frames, plan, streaming)
-
-
-def _all_streaming(frames: list[DataFrame], who: list[str]) -> bool:
-    kinds = [frame.isStreaming for frame in frames]
-    if any(kinds) and not all(kinds):
-        still = ", ".join(name for name, moving in zip(who, kinds, strict=True) if not moving)
+    times = (time,) * len(frames) if isinstance(time, str) else as_names(time, "time")
+    if len(times) != len(frames):
         raise BadInput(
-            f"all frames must be streams or none, and the {still} frame is not; read it with "
-            "readStream, or use Spark's own join with a static table"
+            f"time must be one column name, or one per frame ({len(frames)}), got {time!r}"
         )
-    return all(kinds)
-
-
-def _delay(
-    frames: list[DataFrame], inputs: list[Input], delay: Span | None, streaming: bool
-) -> int:
-    if delay is not None:
-        return microseconds(delay, "delay")
-    carried = carried_delay(frames, inputs)
-    if carried is not None:
-        return carried
-    if streaming:
-        raise BadInput(
-            "a join of streams must know how late rows may come; pass delay='10 seconds', or call "
-            "withWatermark on the frames"
-        )
-    return 0
-
-
-def _build(frames: list[DataFrame], plan: Plan, streaming: bool) -> DataFrame:
-    packed = [
-        frame.select(
-            key_column(source.keys, plan.exact_key),
-            *[F.col(quote(name)) for name in _needed(plan, number)],
-        ).mapInArrow(make_packer(number, plan.labels), SCHEMA)
-        for number, (frame, source) in enumerate(zip(frames, plan.inputs, strict=True))
+    sources = [
+        Source(frame, name, read_input(frame, name, keys, mine))
+        for frame, name, mine in zip(frames, who, times, strict=True)
     ]
-    packets = packed[0]
-    for more in packed[1:]:
-        packets = packets.unionByName(more)
-    results = observed(run_buckets(packets, plan, streaming), plan)
-    schema = T.StructType(
-        [
-            T.StructField(new, frames[number].schema[name].dataType, True)
-            for number, name, new in plan.output
-        ]
-    )
-    return results.select("packet").mapInArrow(unpack, schema)
+    check_same_types(frames, [source.input for source in sources], who)
+    return sources
 
 
-def _needed(plan: Plan, number: int) -> list[str]:
-    """Return the columns of an input that must travel: a whole-number key is in `KEY` already."""
-    source = plan.inputs[number]
-    return [name for name in source.names if not (plan.exact_key and name in source.keys)]
+def check_suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """Return the suffixes, refusing too few, or equal ones."""
+    ends = tuple(suffixes)
+    if len(ends) != count or len(set(ends)) < count or not all(isinstance(e, str) for e in ends):
+        raise BadInput(f"suffixes must be {count} different texts, got {suffixes!r}")
+    return ends

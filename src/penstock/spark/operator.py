@@ -4,7 +4,8 @@ Another operator can take its place: all it does is hand a bucket its packets an
 pass on packets and counters.
 """
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -12,10 +13,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from .bucket import COUNTED, Bucket, Outcome
-from .packets import from_ipc, settle
+from .packets import settle
 from .plan import Plan
+from .results import Packet
+from .shadow import SUMS
 
-SUMS = ("groups", "a", "e", "aa", "ae", "ee")
+PACKET = "join int, packet binary"
 
 
 def counter_names(streams: int) -> list[str]:
@@ -27,7 +30,7 @@ def counter_names(streams: int) -> list[str]:
 def run_buckets(packets: DataFrame, plan: Plan, streaming: bool) -> DataFrame:
     """Return results as packets, with counters in the first row of each bucket."""
     names = counter_names(len(plan.inputs))
-    schema = "packet binary, " + ", ".join(f"{name} double" for name in names)
+    schema = PACKET + "".join(f", {name} double" for name in names)
     grouped = packets.groupBy("bucket")
     if streaming:
         return grouped.applyInPandasWithState(
@@ -40,18 +43,18 @@ def _stateful(plan: Plan, names: list[str]) -> Callable:
     numbers = {label: number for number, label in enumerate(plan.labels)}
 
     def advance(key: tuple, frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-        packets = [
-            (int(side), packet)
+        _hush()
+        packets = _in_order(
+            row
             for frame in frames
-            for side, packet in zip(frame["side"], frame["packet"], strict=True)
-        ]
+            for row in zip(frame["side"], frame["place"], frame["packet"], strict=True)
+        )
         before = bytes(state.get[0]) if state.exists else None
         outcome = Bucket(plan, numbers[key[0]], before).take(packets)
         if outcome.state is not None:
             state.update((outcome.state,))
         settle()
-        columns = _columns(outcome, names, len(before or b""))
-        yield pd.DataFrame(columns)
+        yield pd.DataFrame(_columns(outcome, names))
 
     return advance
 
@@ -60,34 +63,38 @@ def _stateless(plan: Plan, names: list[str]) -> Callable:
     numbers = {label: number for number, label in enumerate(plan.labels)}
 
     def finish(key: tuple, table: pa.Table) -> pa.Table:
-        packets = list(zip(table["side"].to_pylist(), table["packet"].to_pylist(), strict=True))
+        columns = [table[name].to_pylist() for name in ("side", "place", "packet")]
+        packets = _in_order(zip(*columns, strict=True))
         outcome = Bucket(plan, numbers[key[0].as_py()]).take(packets)
         settle()
-        columns = _columns(outcome, names, 0)
-        arrays = [pa.array(columns["packet"], pa.binary())]
-        arrays += [pa.array(columns[name], pa.float64()) for name in names]
-        return pa.Table.from_arrays(arrays, names=["packet", *names])
+        made = _columns(outcome, names)
+        kinds = [pa.int32(), pa.binary(), *[pa.float64()] * len(names)]
+        arrays = [pa.array(made[name], kind) for name, kind in zip(made, kinds, strict=True)]
+        return pa.Table.from_arrays(arrays, names=list(made))
 
     return finish
 
 
-def _columns(outcome: Outcome, names: list[str], old_bytes: int) -> dict[str, list]:
+def _in_order(packets: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, bytes]]:
+    """Return (side, packet) in the order in which they were packed, however they came."""
+    ordered = sorted(packets, key=lambda row: (row[0], row[1]))
+    return [(int(side), packet) for side, _, packet in ordered]
+
+
+def _columns(outcome: Outcome, names: list[str]) -> dict[str, list]:
     """Return the rows to emit; the counters stand in the first, so that they add up once."""
-    packets = outcome.packets or [b""]
-    columns: dict[str, list] = {"packet": packets}
+    packets = outcome.packets or [Packet(0, b"")]
+    columns: dict[str, list] = {
+        "join": [packet.join for packet in packets],
+        "packet": [packet.rows for packet in packets],
+    }
     for name in names:
-        value = outcome.totals[name]
-        if name == "bytes" and outcome.state is None and not value:
-            value = float(old_bytes)
-        columns[name] = [value] + [0.0] * (len(packets) - 1)
+        columns[name] = [outcome.totals[name]] + [0.0] * (len(packets) - 1)
     return columns
 
 
-def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn packets of results into rows; for `mapInArrow`."""
-    for batch in batches:
-        for packet in batch.column(0):
-            buffer = packet.as_buffer()
-            if buffer is not None and buffer.size:
-                yield from from_ipc(buffer).to_batches()
-    settle()
+def _hush() -> None:
+    """Keep PySpark's own use of pandas from warning, in every worker, of what is none of ours."""
+    warnings.filterwarnings(
+        "ignore", "The behavior of DataFrame concatenation with empty", FutureWarning
+    )

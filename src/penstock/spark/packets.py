@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from .buckets import sort_by_bucket
 from .plan import KEY
 
-SCHEMA = "bucket int, side int, packet binary"
+SCHEMA = "bucket int, side int, place long, packet binary"
 ROWS = 1_000_000  # a packet holds at most so many rows
 BYTES = 32 << 20  # and about so many bytes
 _tasks = 0
@@ -25,21 +26,26 @@ def make_packer(side: int, labels: tuple[int, ...]) -> Callable:
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
         rows = size = 0
+        # The shuffle brings packets in any order; by their places they are put back into one.
+        task = TaskContext.get()
+        place = task.partitionId() << 32 if task else 0
         for batch in batches:
             if batch.num_rows:
                 waiting.append(batch)
                 rows, size = rows + batch.num_rows, size + batch.nbytes
             if rows >= ROWS or size >= BYTES:
-                yield _packets(waiting, side, labels)
-                waiting, rows, size = [], 0, 0
+                yield _packets(waiting, side, place, labels)
+                waiting, rows, size, place = [], 0, 0, place + 1
         # The last one is sent even if empty: so every bucket reports in every micro-batch.
-        yield _packets(waiting, side, labels)
+        yield _packets(waiting, side, place, labels)
         settle()
 
     return pack
 
 
-def _packets(batches: list[pa.RecordBatch], side: int, labels: tuple[int, ...]) -> pa.RecordBatch:
+def _packets(
+    batches: list[pa.RecordBatch], side: int, place: int, labels: tuple[int, ...]
+) -> pa.RecordBatch:
     blobs: list[bytes] = [b""] * len(labels)
     if batches:
         table = pa.Table.from_batches(batches).combine_chunks()
@@ -53,9 +59,10 @@ def _packets(batches: list[pa.RecordBatch], side: int, labels: tuple[int, ...]) 
         [
             pa.array(labels, pa.int32()),
             pa.array([side] * len(labels), pa.int32()),
+            pa.array([place] * len(labels), pa.int64()),
             pa.array(blobs, pa.binary()),
         ],
-        names=["bucket", "side", "packet"],
+        names=["bucket", "side", "place", "packet"],
     )
 
 

@@ -4,8 +4,9 @@ A plan is made of plain values, so that it travels to the workers, and its finge
 whether a checkpoint was written by the same join.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -14,10 +15,12 @@ from pyspark.sql import types as T
 from ..core.shape import Joins
 from ..errors import BadInput
 
+Names = str | list[str] | tuple[str, ...]
+Output = tuple[tuple[int, str, str], ...]  # (input, its column, new name)
+
 KEY = "__penstock_key"
 WATERMARK = "spark.watermarkDelayMs"
 EXACT = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-NESTED = (T.ArrayType, T.StructType)
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,11 @@ class Input:
     time: str
     names: tuple[str, ...]  # all columns, in their order
     types: tuple[str, ...]  # Spark's words for their types
+    exact: bool = False  # the key is one whole number and stands for itself; else it is a hash
+
+    def pays(self, name: str) -> bool:
+        """Tell whether a column is payload: the engine itself holds time and whole-number keys."""
+        return name not in (KEY, self.time) and not (self.exact and name in self.keys)
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,6 @@ class Plan:
 
     inputs: tuple[Input, ...]
     joins: Joins
-    exact_key: bool  # the key is one whole number and stands for itself; otherwise it is a hash
     within: int | None
     delay: int
     budget: int | None
@@ -45,9 +52,10 @@ class Plan:
     layout: str
     buckets: int
     labels: tuple[int, ...]
+    partitions: int
     seed: int
     sample: float
-    output: tuple[tuple[int, str, str], ...] = field(default=())  # (input, its column, new name)
+    output: tuple[Output, ...]  # per join
 
     @property
     def fingerprint(self) -> dict[str, object]:
@@ -59,19 +67,39 @@ class Plan:
             ],
             "keys": [list(i.keys) for i in self.inputs],
             "time": [i.time for i in self.inputs],
+            "joins": [[stream for stream, _ in join] for join in self.joins],
             "within": self.within,
             "buckets": self.buckets,
+            "spark.sql.shuffle.partitions": self.partitions,  # the labels depend on it
             "layout": self.layout,
             "budget counts": "bytes" if self.in_bytes else "rows",
         }
 
 
-def as_names(on: str | list[str] | tuple[str, ...], argument: str) -> tuple[str, ...]:
+def as_names(on: Names, argument: str) -> tuple[str, ...]:
     """Return one or several column names as a tuple."""
-    names = (on,) if isinstance(on, str) else tuple(on)
-    if not names or not all(isinstance(name, str) for name in names):
+    names = (on,) if isinstance(on, str) else on
+    if (
+        not isinstance(names, list | tuple)
+        or not names
+        or not all(isinstance(name, str) for name in names)
+    ):
         raise BadInput(f"{argument} must name a column or several, got {on!r}")
-    return names
+    return tuple(names)
+
+
+def check_frame(frame: Any, who: str) -> None:
+    """Refuse what is no DataFrame, and one whose columns cannot be told apart by name."""
+    if not hasattr(frame, "sparkSession"):  # classic and Connect have no class in common
+        raise BadInput(f"the {who} frame must be a Spark DataFrame, got {type(frame).__name__}")
+    exactly = str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+    seen = [name if exactly else name.lower() for name in frame.columns]
+    for name, known in zip(frame.columns, seen, strict=True):
+        if seen.count(known) > 1:
+            raise BadInput(
+                f"column {name!r} is there {seen.count(known)} times in the {who} frame; rename "
+                "all but one of them"
+            )
 
 
 def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> Input:
@@ -84,27 +112,26 @@ def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> 
             f"time column {time!r} of the {who} frame must be a timestamp, got "
             f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
         )
+    if len(set(keys)) < len(keys):
+        raise BadInput(f"on must name each column once, got {list(keys)!r}")
     for name in keys:
-        if _holds_map(frame.schema[name].dataType):
+        reason = _no_key(frame.schema[name].dataType)
+        if reason:
             raise BadInput(
-                f"key column {name!r} of the {who} frame must be hashable, got "
-                f"{frame.schema[name].dataType.simpleString()}; maps have no equality in Spark"
+                f"key column {name!r} of the {who} frame cannot be a key: "
+                f"{frame.schema[name].dataType.simpleString()} {reason}"
             )
     fields = frame.schema.fields
-    return Input(
-        keys, time, tuple(f.name for f in fields), tuple(f.dataType.simpleString() for f in fields)
-    )
+    names = tuple(f.name for f in fields)
+    kinds = tuple(f.dataType.simpleString() for f in fields)
+    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
+    return Input(keys, time, names, kinds, exact)
 
 
 def find_column(frame: DataFrame, who: str, name: str) -> None:
-    """Refuse a name that the frame lacks or has twice."""
-    count = frame.columns.count(name)
-    if count == 1:
+    """Refuse a name that the frame lacks."""
+    if name in frame.columns:
         return
-    if count > 1:
-        raise BadInput(
-            f"column {name!r} is there {count} times in the {who} frame; rename all but one of them"
-        )
     near = get_close_matches(name, frame.columns, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise BadInput(
@@ -112,14 +139,17 @@ def find_column(frame: DataFrame, who: str, name: str) -> None:
     )
 
 
-def _holds_map(kind: T.DataType) -> bool:
-    if isinstance(kind, T.MapType):
-        return True
+def _no_key(kind: T.DataType) -> str:
+    """Say why values of a type cannot be compared by their hash; empty if they can."""
+    if kind.typeName() in ("map", "variant", "void"):
+        return "has no equality in Spark; take a part of it out"
+    if "collate" in kind.simpleString():
+        return "has equal texts of different bytes; lower it or cast it to string first"
     if isinstance(kind, T.ArrayType):
-        return _holds_map(kind.elementType)
+        return _no_key(kind.elementType)
     if isinstance(kind, T.StructType):
-        return any(_holds_map(f.dataType) for f in kind.fields)
-    return False
+        return next(filter(None, (_no_key(f.dataType) for f in kind.fields)), "")
+    return ""
 
 
 def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str]) -> None:
@@ -127,7 +157,7 @@ def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str
     for position in range(len(inputs[0].keys)):
         kinds = [f.schema[i.keys[position]].dataType for f, i in zip(frames, inputs, strict=True)]
         for kind, name, source in zip(kinds, who, inputs, strict=True):
-            if kind != kinds[0] and _bare(kind) != _bare(kinds[0]):
+            if kind.simpleString() != kinds[0].simpleString():
                 raise BadInput(
                     f"key column {source.keys[position]!r} must have one type in all frames, got "
                     f"{kinds[0].simpleString()} in the {who[0]} frame and {kind.simpleString()} in "
@@ -141,19 +171,10 @@ def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str
         )
 
 
-def _bare(kind: T.DataType) -> str:
-    return kind.simpleString()
-
-
-def is_exact(frame: DataFrame, keys: tuple[str, ...]) -> bool:
-    """Tell whether the key is one whole number, which needs no hash."""
-    return len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
-
-
-def key_column(keys: tuple[str, ...], exact: bool) -> Column:
+def key_column(source: Input) -> Column:
     """Return the 64-bit key of a row; null if any of its columns is."""
-    columns = [F.col(quote(name)) for name in keys]
-    if exact:
+    columns = [F.col(quote(name)) for name in source.keys]
+    if source.exact:
         return columns[0].cast("long").alias(KEY)
     present = columns[0].isNotNull()
     for column in columns[1:]:
@@ -166,31 +187,36 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def carried_delay(frames: list[DataFrame], inputs: list[Input]) -> int | None:
+def carried_delay(frames: list[tuple[DataFrame, Input]]) -> int | None:
     """Return the longest watermark delay that the frames carry, in microseconds."""
-    found = [
-        (frame.schema[source.time].metadata or {}).get(WATERMARK)
-        for frame, source in zip(frames, inputs, strict=True)
-    ]
+    found = [(frame.schema[source.time].metadata or {}).get(WATERMARK) for frame, source in frames]
     known = [int(delay) for delay in found if delay is not None]
     return 1000 * max(known) if known else None
 
 
+def result_type(frames: list[DataFrame], output: Output) -> T.StructType:
+    """Return the type of the results of one join."""
+    return T.StructType(
+        [T.StructField(new, frames[number].schema[name].dataType) for number, name, new in output]
+    )
+
+
 def output_columns(
-    inputs: list[Input], suffixes: tuple[str, ...]
-) -> tuple[tuple[int, str, str], ...]:
+    inputs: tuple[Input, ...], streams: tuple[int, ...], suffixes: tuple[str, ...]
+) -> Output:
     """Return where each output column comes from: keys once, then the rest frame by frame."""
-    columns = [(0, name, name) for name in inputs[0].keys]
+    keys = inputs[streams[0]].keys
+    columns = [(streams[0], name, name) for name in keys]
     rest = [
-        (number, name)
-        for number, source in enumerate(inputs)
-        for name in source.names
-        if name not in source.keys
+        (leg, stream, name)
+        for leg, stream in enumerate(streams)
+        for name in inputs[stream].names
+        if name not in inputs[stream].keys
     ]
-    plain = [name for _, name in rest] + list(inputs[0].keys)
-    for number, name in rest:
-        new = name + suffixes[number] if plain.count(name) > 1 else name
-        columns.append((number, name, new))
+    plain = [name for _, _, name in rest] + list(keys)
+    for leg, stream, name in rest:
+        new = name + suffixes[leg] if plain.count(name) > 1 else name
+        columns.append((stream, name, new))
     names = [new for _, _, new in columns]
     for name in names:
         if names.count(name) > 1:

@@ -17,6 +17,7 @@ from ..core.shape import Joins
 from ..engines import Join
 
 GROUPS = 32  # per bucket
+SUMS = ("groups", "a", "e", "aa", "ae", "ee")
 SALT = np.uint64(0x2545F4914F6CDD1D)  # the sample must not follow the buckets
 
 
@@ -65,20 +66,28 @@ class Shadow:
         group = groups_of(keys, self.sample)
         self.actual += np.bincount(group[group >= 0], minlength=GROUPS)
 
-    def save(self) -> dict[str, np.ndarray]:
-        arrays = {f"shadow.{name}": array for name, array in self.join.save().items()}
-        return arrays | {"expected": self.expected, "actual": self.actual}
+    def start(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> None:
+        """Begin beside a join that holds rows already; what it lost before is not known."""
+        mine = groups_of(key, self.sample) >= 0
+        order = np.lexsort((side[mine], time[mine]))
+        self.join.push(side[mine][order], key[mine][order], time[mine][order])
+        self.join.renumber()
 
-    def load(self, arrays: dict[str, np.ndarray]) -> None:
-        saved = {
-            name.removeprefix("shadow."): array
-            for name, array in arrays.items()
-            if name.startswith("shadow.")
-        }
-        if saved:
-            self.join = Join.restore(saved)
-            self.expected = np.array(arrays["expected"])
-            self.actual = np.array(arrays["actual"])
+    def save(self) -> dict[str, np.ndarray]:
+        """Return everything as plain arrays."""
+        mine = {"expected": self.expected, "actual": self.actual}
+        return self.join.save() | mine | {"sample": np.array([self.sample])}
+
+    def load(self, saved: dict[str, np.ndarray]) -> bool:
+        """Go on from what was saved; False if that was nothing, or a sample of other keys."""
+        if not saved or saved["sample"][0] != self.sample:
+            return False
+        delay = self.join.delay
+        self.join = Join.restore(saved)
+        self.join.delay = delay
+        self.expected = np.array(saved["expected"])
+        self.actual = np.array(saved["actual"])
+        return True
 
     def sums(self) -> dict[str, float]:
         """Return what the estimate needs, in a form that adds up over buckets."""

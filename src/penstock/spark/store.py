@@ -28,6 +28,14 @@ class Stored(NamedTuple):
     payloads: list[pa.Table]  # one per input: the rows held, in the order of their positions
     totals: dict[str, float]
 
+    def part(self, prefix: str) -> dict[str, np.ndarray]:
+        """Return the arrays whose name begins so, without that beginning."""
+        return {
+            name.removeprefix(prefix): array
+            for name, array in self.arrays.items()
+            if name.startswith(prefix)
+        }
+
 
 def encode(stored: Stored) -> bytes:
     """Return the state as one binary."""

@@ -1,0 +1,139 @@
+"""From checked arguments to a plan, and from a plan to a DataFrame. All joins are made here."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ..core.shape import Joins
+from ..errors import BadInput
+from .bucket import check_engine
+from .buckets import labels
+from .budget import read_budget
+from .durations import microseconds
+from .metrics import observed
+from .operator import run_buckets
+from .packets import SCHEMA, make_packer
+from .plan import Input, Plan, carried_delay, key_column, output_columns, quote
+from .session import check_settings, partitions
+from .upstream import check_upstream
+
+Span = str | timedelta
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every kind of join takes, as the user wrote it."""
+
+    within: Span | None
+    budget: int | str | None
+    policy: str
+    delay: Span | None
+    layout: str
+    buckets: int | None
+    seed: int
+    recall_sample: float
+
+
+@dataclass(frozen=True)
+class Source:
+    """A frame, how messages call it, and its columns."""
+
+    frame: DataFrame
+    who: str
+    input: Input
+
+
+def make_plan(
+    sources: list[Source], joins: Joins, suffixes: list[tuple[str, ...]], options: Options
+) -> Plan:
+    """Return the plan of a join, refusing whatever could not run."""
+    streaming = _all_streaming(sources)
+    if streaming:
+        for source in sources:
+            check_upstream(source.frame, source.who)
+    session = sources[0].frame.sparkSession
+    check_settings(session)
+    parts = partitions(session)
+    count = _whole(options.buckets, "buckets", 1) if options.buckets is not None else parts
+    chosen = read_budget(options.budget, count)
+    inputs = tuple(source.input for source in sources)
+    streams = [tuple(stream for stream, _ in join) for join in joins]
+    plan = Plan(
+        inputs=inputs,
+        joins=joins,
+        within=None if options.within is None else microseconds(options.within, "within"),
+        delay=_delay(sources, options.delay, streaming),
+        budget=chosen.amount,
+        in_bytes=chosen.in_bytes,
+        policy=options.policy,
+        layout=options.layout,
+        buckets=count,
+        labels=tuple(labels(count, parts)),
+        partitions=parts,
+        seed=_whole(options.seed, "seed", 0),
+        sample=_share(options.recall_sample, "recall_sample"),
+        output=tuple(
+            output_columns(inputs, mine, ends) for mine, ends in zip(streams, suffixes, strict=True)
+        ),
+    )
+    check_engine(plan)
+    return plan
+
+
+def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
+    """Return the results as packets: which join, and its rows."""
+    streaming = sources[0].frame.isStreaming
+    packed = [_packed(source.frame, plan, number) for number, source in enumerate(sources)]
+    packets = packed[0]
+    for more in packed[1:]:
+        packets = packets.unionByName(more)
+    results = run_buckets(packets, plan, streaming)
+    # Only a query's progress can be asked for figures; two batch joins could not share the name.
+    results = observed(results, plan) if streaming else results
+    return results.select("join", "packet")
+
+
+def _packed(frame: DataFrame, plan: Plan, number: int) -> DataFrame:
+    source = plan.inputs[number]
+    needed = [name for name in source.names if source.pays(name) or name == source.time]
+    columns = [key_column(source), *[F.col(quote(name)) for name in needed]]
+    return frame.select(*columns).mapInArrow(make_packer(number, plan.labels), SCHEMA)
+
+
+def _all_streaming(sources: list[Source]) -> bool:
+    still = [source.who for source in sources if not source.frame.isStreaming]
+    if still and len(still) < len(sources):
+        raise BadInput(
+            f"all frames must be streams or none, and the {', '.join(still)} frame is not; read it "
+            "with readStream, or use Spark's own join with a static table"
+        )
+    return not still
+
+
+def _delay(sources: list[Source], delay: Span | None, streaming: bool) -> int:
+    if delay is not None:
+        return microseconds(delay, "delay")
+    carried = carried_delay([(source.frame, source.input) for source in sources])
+    if carried is not None:
+        return carried
+    if streaming:
+        raise BadInput(
+            "a join of streams must know how late rows may come; pass delay='10 seconds', or call "
+            "withWatermark on the time column of the frames"
+        )
+    return 0
+
+
+def _whole(number: Any, argument: str, least: int) -> int:
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
+        raise BadInput(f"{argument} must be a whole number of at least {least}, got {number!r}")
+    return number
+
+
+def _share(number: Any, argument: str) -> float:
+    if not isinstance(number, int | float) or not 0 <= number <= 1:
+        raise BadInput(f"{argument} must be a number from 0 to 1, got {number!r}")
+    return float(number)

@@ -1,0 +1,133 @@
+"""Buckets without Spark: plans made by hand, and packets of plain rows."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.core.shape import TWO_WAY
+from penstock.engines import Join
+from penstock.spark.bucket import SLOT_BYTES, Bucket, bucket_budget
+from penstock.spark.packets import from_ipc, to_ipc
+from penstock.spark.plan import KEY, Input, Plan
+
+SECOND = 1_000_000
+
+
+def make_plan(*, text_key=False, joins=TWO_WAY, inputs=2, **options) -> Plan:
+    """Return a plan over (k, ts, v) on every side; times are in microseconds."""
+    kind = "string" if text_key else "bigint"
+    names, kinds = ("k", "ts", "v"), (kind, "timestamp", "bigint")
+    sides = tuple(Input(("k",), "ts", names, kinds, not text_key) for _ in range(inputs))
+    output = tuple(
+        (
+            (join[0][0], "k", "k"),
+            *((stream, "v", f"v{leg}") for leg, (stream, _) in enumerate(join)),
+        )
+        for join in joins
+    )
+    chosen = {
+        "within": 100,
+        "delay": 0,
+        "budget": None,
+        "in_bytes": False,
+        "policy": "clock",
+        "layout": "unified",
+        "buckets": 1,
+        "partitions": 1,
+        "seed": 0,
+        "sample": 0.0,
+    } | options
+    labels = tuple(range(chosen["buckets"]))
+    return Plan(inputs=sides, joins=joins, labels=labels, output=output, **chosen)
+
+
+def packet(keys, times, values, texts=None) -> bytes:
+    """Return rows as they travel: the 64-bit key, then the columns."""
+    columns = {
+        KEY: pa.array(keys, pa.int64()),
+        "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us", "UTC")),
+        "v": pa.array(values, pa.int64()),
+    }
+    if texts is not None:
+        columns["k"] = pa.array(texts, pa.string())
+    return to_ipc(pa.table(columns))
+
+
+def packets(side, key, time, value) -> list[tuple[int, bytes]]:
+    """Return one packet per side."""
+    made = []
+    for number in np.unique(side):
+        mine = side == number
+        made.append((int(number), packet(key[mine], time[mine], value[mine])))
+    return made
+
+
+def rows_of(outcome) -> Counter:
+    """Return the results of a micro-batch as a multiset of (join, row)."""
+    found = Counter()
+    for join, blob in outcome.packets:
+        table = from_ipc(blob)
+        columns = [column.to_pylist() for column in table.columns]
+        found.update((join, *row) for row in zip(*columns, strict=True))
+    return found
+
+
+class Run:
+    """A bucket that is saved and restored between any two micro-batches, as on Spark."""
+
+    def __init__(self, plan: Plan, number: int = 0):
+        self.plan, self.number, self.state = plan, number, None
+
+    def take(self, side, key, time, value):
+        bucket = Bucket(self.plan, self.number, self.state)
+        outcome = bucket.take(packets(side, key, time, value))
+        self.state = outcome.state if outcome.state is not None else self.state
+        bucket.join.check()
+        return outcome
+
+
+class Engine:
+    """The local engine, fed with the rows of one bucket; keeps every row to look results up."""
+
+    def __init__(self, plan: Plan, number: int = 0):
+        self.join = Join(
+            plan.policy,
+            bucket_budget(plan, number),
+            within=plan.within,
+            joins=plan.joins,
+            layout=plan.layout,
+            delay=plan.delay,
+            sized=plan.in_bytes,
+            seed=plan.seed + number,
+        )
+        self.keys, self.values = [], []
+
+    def take(self, side, key, time, value) -> Counter:
+        order = np.argsort(side, kind="stable")  # a bucket takes side after side
+        side, key, time, value = side[order], key[order], time[order], value[order]
+        self.keys += key.tolist()
+        self.values += value.tolist()
+        size = np.full(len(side), SLOT_BYTES + 8) if self.join.form.sized else None
+        found = self.join.push(side, key, time, size=size)
+        return Counter(
+            (join, self.keys[rows[0]], *(self.values[row] for row in rows if row >= 0))
+            for join, rows in zip(found.join.tolist(), found.rows.tolist(), strict=True)
+        )
+
+
+def drawn(rng, count, *, sides=2, keys=50, start=0, span=1000, skew=0.0, delay=0):
+    """Draw columns (side, key, time, value) in order of arrival; `skew`: the share of key 0."""
+    key = np.where(rng.random(count) < skew, 0, rng.integers(0, keys, count))
+    time = np.sort(rng.integers(start, start + span, count))
+    if delay:
+        time = time[np.argsort(time + rng.integers(0, delay + 1, count), kind="stable")]
+    return rng.integers(0, sides, count), key, time, rng.integers(0, 2**40, count)
+
+
+def cuts(rng, columns, parts):
+    """Cut columns into micro-batches."""
+    count = len(columns[0])
+    marks = np.sort(rng.integers(0, count + 1, parts - 1))
+    for a, b in zip([0, *marks], [*marks, count], strict=True):
+        yield tuple(column[a:b] for column in columns)

@@ -1,0 +1,161 @@
+"""A bucket without Spark: the engine's own rows, budgets that hold, collisions that do no harm."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from penstock import policies
+from penstock.core.policy import JOINING
+from penstock.core.shape import all_streams
+from penstock.spark.bucket import SLOT_BYTES, Bucket
+from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
+
+POLICIES = ["clock", "rand", "fifo", "prob", "life", "gdj", "sieve"]
+
+
+def exact(plan, batches) -> Counter:
+    engine = Engine(replace(plan, budget=None, in_bytes=False))
+    return sum((engine.take(*batch) for batch in batches), Counter())
+
+
+@pytest.mark.parametrize("layout", ["unified", "split"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_each_bucket_is_the_local_engine(policy, layout):
+    rng = np.random.default_rng(1)
+    plan = make_plan(policy=policy, budget=61, layout=layout, delay=20, buckets=2, seed=5)
+    batches = list(cuts(rng, drawn(rng, 3000, delay=20), 7))
+    for number, budget in enumerate([31, 30]):
+        run, engine = Run(plan, number), Engine(plan, number)
+        found = Counter()
+        for batch in batches:
+            outcome = run.take(*batch)
+            rows = rows_of(outcome)
+            assert rows == engine.take(*batch)
+            assert outcome.totals["held"] <= budget
+            assert outcome.totals["held"] == engine.join.held
+            found += rows
+        for name, counts in engine.join.counters.items():
+            if name != "matched":
+                told = [outcome.totals[f"{name}_{side}"] for side in range(2)]
+                assert told == counts.tolist(), name
+        everything = exact(plan, batches)
+        assert found <= everything
+        assert 0 < sum(found.values()) < sum(everything.values())
+
+
+@pytest.mark.parametrize("layout", ["unified", "split"])
+@pytest.mark.parametrize("policy", ["clock", "rand", "life"])
+def test_a_budget_in_bytes(policy, layout):
+    rng = np.random.default_rng(2)
+    plan = make_plan(policy=policy, budget=6000, in_bytes=True, layout=layout)
+    run, engine = Run(plan), Engine(plan)
+    for batch in cuts(rng, drawn(rng, 2000), 6):
+        outcome = run.take(*batch)
+        assert rows_of(outcome) == engine.take(*batch)
+        assert outcome.totals["bytes"] <= 6000
+        assert outcome.totals["bytes"] == outcome.totals["held"] * (SLOT_BYTES + 8)
+    assert outcome.totals["held"] > 30
+
+
+def test_bytes_count_the_texts():
+    plan = make_plan(text_key=True, budget=4 * SLOT_BYTES + 200, in_bytes=True)
+    bucket = Bucket(plan, 0)
+    outcome = bucket.take([(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], ["a" * 150, "b", "c" * 9]))])
+    assert outcome.totals["bytes"] <= plan.budget
+    assert outcome.totals["held"] == 3
+    outcome = bucket.take([(0, packet([4], [3], [4], ["d" * 100]))])
+    assert outcome.totals["held"] == 3
+    assert outcome.totals["bytes"] <= plan.budget
+
+
+def test_equal_hashes_of_different_keys_make_no_row():
+    plan = make_plan(text_key=True, sample=1.0)
+    run = Bucket(plan, 0)
+    left = packet([7, 7, 7], [0, 1, 2], [1, 2, 3], ["one", "two", "three"])
+    right = packet([7, 7, 7], [3, 4, 5], [4, 5, 6], ["two", "four", "two"])
+    first = run.take([(0, left)])
+    outcome = Bucket(plan, 0, first.state).take([(1, right)])
+    assert rows_of(outcome) == Counter({(0, "two", 2, 4): 1, (0, "two", 2, 6): 1})
+    assert outcome.totals["matched"] == 2
+
+
+def test_three_way_collisions_make_no_row():
+    plan = make_plan(text_key=True, joins=all_streams(3), inputs=3)
+    sides = [(side, packet([7, 7], [0, 1], [1, 2], ["one", "two"])) for side in range(3)]
+    outcome = Bucket(plan, 0).take(sides)
+    assert rows_of(outcome) == Counter({(0, "one", 1, 1, 1): 1, (0, "two", 2, 2, 2): 1})
+
+
+@pytest.mark.parametrize("policy", ["clock", "rand", "life", "prob"])
+def test_half_of_the_rows_have_one_key(policy):
+    rng = np.random.default_rng(3)
+    run = Run(make_plan(policy=policy, budget=200))
+    for batch in cuts(rng, drawn(rng, 10_000, skew=0.5, span=10_000), 5):
+        assert run.take(*batch).totals["held"] <= 200
+
+
+def test_a_burst_after_calm():
+    rng = np.random.default_rng(4)
+    run = Run(make_plan(budget=300))
+    for number in range(21):
+        count = 100 if number < 20 else 5000
+        outcome = run.take(*drawn(rng, count, start=100 * number, span=100))
+        assert outcome.totals["held"] <= 300
+
+
+def test_a_million_rows_expire_at_once():
+    rng = np.random.default_rng(5)
+    run = Run(make_plan(budget=1_200_000, within=10))
+    first = run.take(*drawn(rng, 1_000_000, keys=10**9, span=10))
+    assert first.totals["held"] == 1_000_000
+    last = run.take(*(np.array(column) for column in ([1], [1], [1000], [1])))
+    assert last.totals["held"] == 1
+    assert last.totals["expired_0"] + last.totals["expired_1"] == 1_000_000
+    assert len(run.state) < 10_000
+
+
+def test_null_keys_and_times_are_counted():
+    plan = make_plan()
+    bucket = Bucket(plan, 0)
+    outcome = bucket.take(
+        [(0, packet([1, None, 2], [0, 1, None], [1, 2, 3])), (1, packet([1, 2], [5, 6], [4, 5]))]
+    )
+    assert rows_of(outcome) == Counter({(0, 1, 1, 4): 1})
+    assert outcome.totals["null_0"] == 1
+    assert outcome.totals["no_time"] == 1
+    assert outcome.totals["arrived_0"] == 2
+    assert outcome.totals["held"] == 3
+
+
+def test_late_rows_are_counted():
+    run = Run(make_plan(delay=10))
+    columns = [np.array(c) for c in ([0, 1], [1, 1], [100, 80], [1, 2])]
+    assert rows_of(run.take(*columns)) == Counter({(0, 1, 1, 2): 1})  # one batch: none is late
+    outcome = run.take(*[np.array(c) for c in ([1, 1], [1, 1], [90, 89], [3, 4])])
+    assert rows_of(outcome) == Counter({(0, 1, 1, 3): 1})
+    assert outcome.totals["late_1"] == 1
+
+
+@pytest.mark.parametrize(
+    "policy", [policy.name for policy in policies.ALL if JOINING in policy.problems]
+)
+def test_another_budget_policy_and_delay_after_a_restart(policy):
+    rng = np.random.default_rng(6)
+    batches = list(cuts(rng, drawn(rng, 3000), 4))
+    plan = make_plan(budget=100)
+    run = Run(plan)
+    found = rows_of(run.take(*batches[0]))
+    run.plan = replace(plan, budget=40)
+    outcome = run.take(*batches[1])
+    assert outcome.totals["held"] <= 40
+    found += rows_of(outcome)
+    run.plan = replace(plan, budget=150, policy=policy, delay=7)
+    outcome = run.take(*batches[2])
+    assert 40 < outcome.totals["held"] <= 150
+    found += rows_of(outcome)
+    run.plan = replace(plan, budget=None)
+    found += rows_of(run.take(*batches[3]))
+    assert found <= exact(plan, batches)
+    assert Bucket(run.plan, 0, run.state).join.delay == 0
