@@ -205,7 +205,6 @@ def test_a_folder_that_cannot_be_made_is_not_used(base):
     assert cache_folder() is None
 
 
-@pytest.mark.xfail(reason="the base folder is made with the umask's rights, so it is never safe")
 def test_the_folder_is_safe_also_where_new_folders_are_open_to_the_group(base):
     before = os.umask(0o002)  # the usual one on many systems
     try:
@@ -281,10 +280,6 @@ def test_hooks_from_outside_the_package_work_and_are_never_kept_on_disk(base):
     assert not base.exists()
 
 
-@pytest.mark.xfail(
-    condition=not numba.config.DISABLE_JIT,
-    reason="hooks of the package are told apart by the name of the policy only",
-)
 def test_policies_of_one_name_made_of_the_packages_own_hooks_are_told_apart(base):
     assert resident(variant(FIFO.choose_victim)) == [2, 3]
     assert resident(variant(FIFO.choose_victim, on_match=LRU.on_match)) == [1, 3]

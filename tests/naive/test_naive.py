@@ -244,7 +244,7 @@ def test_clock_spares_a_hit_entry_once(w0):
 
 def test_clock_newcomer_stands_behind_the_hand():
     # scores 1 1 1; two laps take 1, and 4 stands after 3 with a full score
-    lookup = NaiveLookup(factory("clock"), 3)
+    lookup = NaiveLookup(factory("clock", w0=1.0), 3)
     lookup.push([1, 2, 3, 4])
     assert [t.keys[0] for t in lookup.policy.queue] == [2, 3, 4]
     assert list(lookup.policy.scores.values()) == [0.0, 0.0, 1.0]
@@ -252,7 +252,7 @@ def test_clock_newcomer_stands_behind_the_hand():
 
 def test_clock_exp_depreciates_by_the_rate():
     # 1 has 2.0 and 2 has 1.0; in turn they fall to 1.0, 0.5, 0.5 and 0.25, below 0.3
-    lookup = NaiveLookup(factory("clock", rho=0.5, tau=0.3), 2)
+    lookup = NaiveLookup(factory("clock", w0=1.0, rho=0.5, tau=0.3), 2)
     lookup.push([1, 2, 1, 3])
     assert lookup.resident == [1, 3]
     assert list(lookup.policy.scores.values()) == [0.5, 1.0]
@@ -487,10 +487,10 @@ def test_gdj_methods_1_and_3_choose_alike(keys, budget, percentile):
 
 
 def test_age_bins_grow():
-    assert LOWER[:9] == [0, 1, 1, 1, 1, 2, 2, 3, 3]
-    assert [bin_of(age) for age in (-3, 0, 1, 2, 3)] == [0, 0, 4, 6, 8]
-    assert bin_of(10**9) == 63
-    assert UPPER[63] == 2 * LOWER[63]
+    assert LOWER[:9] == [0, 1, 1, 2, 3, 5, 7, 11, 15]
+    assert [bin_of(age) for age in (-3, 0, 1, 2, 3)] == [0, 0, 2, 3, 4]
+    assert bin_of(10**18) == 95
+    assert UPPER[95] == 2 * LOWER[95]
 
 
 def test_age_keeps_until_the_best_age():
@@ -502,14 +502,14 @@ def test_age_keeps_until_the_best_age():
 
 
 def test_age_best_age_weighs_results_by_time():
-    # four tuples left at age 3 (bin 8) and gave 4 results at age 1 (bin 4): C / age is 1 / 2 at
-    # the end of bin 4; with 4 results at age 3 it is again 2 / 4 at the end of bin 8
-    assert (UPPER[4], UPPER[8]) == (2, 4)
-    lives = Counter({8: 4})
-    assert best_age(Counter({4: 4, 8: 4}), lives) == 2  # the first of equals
-    assert best_age(Counter({4: 4, 8: 5}), lives) == 4
+    # four tuples left at age 3 (bin 4) and gave 4 results at age 1 (bin 2): C / age is 1 / 2 at
+    # the end of bin 2; with 6 results at age 3 it is again 2.5 / 5 at the end of bin 4
+    assert (UPPER[2], UPPER[4]) == (2, 5)
+    lives = Counter({4: 4})
+    assert best_age(Counter({2: 4, 4: 6}), lives) == 2  # the first of equals
+    assert best_age(Counter({2: 4, 4: 7}), lives) == 5
     assert best_age(Counter(), lives) is None
-    assert best_age(Counter({4: 4}), Counter()) is None
+    assert best_age(Counter({2: 4}), Counter()) is None
 
 
 def test_age_learns_at_every_1024th_arrival():
@@ -524,8 +524,8 @@ def test_age_learns_at_every_1024th_arrival():
         policy.arrive(t, 10)
     assert policy.victim(t, 10) is held  # nothing learned yet: FIFO
     policy.arrive(t, 10)
-    assert policy.victim(t, 10 + UPPER[8] - 1) is None
-    assert policy.victim(t, 10 + UPPER[8]) is held
+    assert policy.victim(t, 10 + UPPER[4] - 1) is None
+    assert policy.victim(t, 10 + UPPER[4]) is held
 
 
 def test_lhd_learns_matches_per_time():

@@ -12,7 +12,7 @@ from tests.naive.offline import lfd_hits
 
 JOINING = [policy.name for policy in ALL if "joining" in policy.problems]
 CACHING = [policy.name for policy in ALL if "caching" in policy.problems]
-references = st.lists(st.integers(0, 9), max_size=150)
+references = st.lists(st.integers(0, 9), min_size=40, max_size=150)
 
 
 @pytest.mark.parametrize("name", JOINING)

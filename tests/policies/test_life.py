@@ -73,7 +73,6 @@ def test_samples_a_large_memory_as_its_twin(admit):
     assert sum(join.counters["evicted"]) > 100
 
 
-@pytest.mark.xfail(reason="the time left of who never dies is one too large for 64 bits at time 0")
 def test_who_never_dies_has_the_most_time_left():
     # 7 came once on side 1; at time 0 row 1 has for ever, row 2 has 4 moments and row 3 has 3
     join = Join("life", 2)

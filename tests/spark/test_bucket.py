@@ -6,13 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from penstock import policies
-from penstock.core.policy import JOINING
 from penstock.core.shape import all_streams
 from penstock.spark.bucket import SLOT_BYTES, Bucket
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
 
-POLICIES = ["clock", "rand", "fifo", "prob", "life", "gdj", "sieve"]
+LAYOUTS = [  # few, for each of them is compiled anew
+    ("clock", "unified"),
+    ("clock", "split"),
+    ("rand", "unified"),
+    ("rand", "split"),
+    ("life", "unified"),
+    ("gdj", "unified"),
+]
 
 
 def exact(plan, batches) -> Counter:
@@ -20,8 +25,7 @@ def exact(plan, batches) -> Counter:
     return sum((engine.take(*batch) for batch in batches), Counter())
 
 
-@pytest.mark.parametrize("layout", ["unified", "split"])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(("policy", "layout"), LAYOUTS)
 def test_each_bucket_is_the_local_engine(policy, layout):
     rng = np.random.default_rng(1)
     plan = make_plan(policy=policy, budget=61, layout=layout, delay=20, buckets=2, seed=5)
@@ -45,8 +49,7 @@ def test_each_bucket_is_the_local_engine(policy, layout):
         assert 0 < sum(found.values()) < sum(everything.values())
 
 
-@pytest.mark.parametrize("layout", ["unified", "split"])
-@pytest.mark.parametrize("policy", ["clock", "rand", "life"])
+@pytest.mark.parametrize(("policy", "layout"), [("clock", "unified"), ("rand", "split")])
 def test_a_budget_in_bytes(policy, layout):
     rng = np.random.default_rng(2)
     plan = make_plan(policy=policy, budget=6000, in_bytes=True, layout=layout)
@@ -88,7 +91,7 @@ def test_three_way_collisions_make_no_row():
     assert rows_of(outcome) == Counter({(0, "one", 1, 1, 1): 1, (0, "two", 2, 2, 2): 1})
 
 
-@pytest.mark.parametrize("policy", ["clock", "rand", "life", "prob"])
+@pytest.mark.parametrize("policy", ["clock", "rand", "life", "gdj"])
 def test_half_of_the_rows_have_one_key(policy):
     rng = np.random.default_rng(3)
     run = Run(make_plan(policy=policy, budget=200))
@@ -110,10 +113,11 @@ def test_a_million_rows_expire_at_once():
     run = Run(make_plan(budget=1_200_000, within=10))
     first = run.take(*drawn(rng, 1_000_000, keys=10**9, span=10))
     assert first.totals["held"] == 1_000_000
+    state = run.state
     last = run.take(*(np.array(column) for column in ([1], [1], [1000], [1])))
     assert last.totals["held"] == 1
     assert last.totals["expired_0"] + last.totals["expired_1"] == 1_000_000
-    assert len(run.state) < 10_000
+    assert len(run.state) < len(state) / 2
 
 
 def test_null_keys_and_times_are_counted():
@@ -138,9 +142,7 @@ def test_late_rows_are_counted():
     assert outcome.totals["late_1"] == 1
 
 
-@pytest.mark.parametrize(
-    "policy", [policy.name for policy in policies.ALL if JOINING in policy.problems]
-)
+@pytest.mark.parametrize("policy", ["clock", "rand", "life", "gdj"])
 def test_another_budget_policy_and_delay_after_a_restart(policy):
     rng = np.random.default_rng(6)
     batches = list(cuts(rng, drawn(rng, 3000), 4))

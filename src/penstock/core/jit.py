@@ -14,6 +14,7 @@ import functools
 import hashlib
 import os
 import pickle
+import shutil
 import stat
 import sys
 import tempfile
@@ -53,14 +54,18 @@ def specialise(function: Callable, *key: object, hooks: tuple = ()) -> Any:
         return compiled
     folder = cache_folder()
     if folder is not None:
-        name = f"{function.__module__}.{function.__qualname__}"
-        compiled._cache = _KernelCache(folder, (name, *key))
+        names = [_full_name(each) for each in (function, *hooks)]
+        compiled._cache = _KernelCache(folder, (*names, *key))
     return compiled
 
 
+def _full_name(function: Any) -> str:
+    plain = getattr(function, "py_func", function)
+    return f"{plain.__module__}.{plain.__qualname__}"
+
+
 def _is_ours(hook: Any) -> bool:
-    module = getattr(getattr(hook, "py_func", hook), "__module__", "")
-    return module == PACKAGE or module.startswith(PACKAGE + ".")
+    return _full_name(hook).startswith(PACKAGE + ".")
 
 
 @functools.cache
@@ -89,7 +94,8 @@ def cache_folder() -> Path | None:
     for base in bases:
         folder = base / f"kernels-{source_hash()}"
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             if _only_ours(base) and _only_ours(folder):
                 _forget_old_versions(base)
                 return folder
@@ -115,9 +121,7 @@ def _only_ours(folder: Path) -> bool:
 def _forget_old_versions(base: Path) -> None:
     folders = sorted(base.glob("kernels-*"), key=lambda path: path.stat().st_mtime, reverse=True)
     for folder in folders[KEPT_VERSIONS:]:
-        for path in folder.iterdir():
-            path.unlink(missing_ok=True)
-        folder.rmdir()
+        shutil.rmtree(folder, ignore_errors=True)  # another process may be at it too
 
 
 class _KernelCache(caching.NullCache):
@@ -137,7 +141,7 @@ class _KernelCache(caching.NullCache):
         try:
             payload = pickle.loads(self._path(sig, target_context).read_bytes())
             return compiler.CompileResult._rebuild(target_context, *payload)
-        except (OSError, EOFError, pickle.UnpicklingError):
+        except Exception:  # missing, half written or damaged in whatever way: compile it anew
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

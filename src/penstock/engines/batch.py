@@ -95,6 +95,8 @@ def _times(time: npt.ArrayLike | None, n: int, first_row: int) -> np.ndarray:
 
 
 def _deadlines(times: np.ndarray, end: npt.ArrayLike | None, window: Window) -> np.ndarray:
+    if end is not None and window.counting:
+        raise BadInput("end cannot be given with a count window; leave out end= or window='count'")
     if end is not None:
         deadlines = np.asarray(end, np.int64)
         if deadlines.shape != times.shape:

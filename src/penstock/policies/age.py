@@ -40,7 +40,7 @@ class AgeState(NamedTuple):
 def make_state(setup: Setup, k: int | None = None) -> AgeState:
     """Return an empty state; `k` is the best age, None to learn it."""
     if k is not None:
-        check_range("age", "k", k, 0)
+        check_range("age", "k", k, 0, 2**62)
     streams = setup.shape.streams
     start = [int(np.ceil(2 ** (b / 2) - 1)) for b in range(BINS)]
     return AgeState(

@@ -62,7 +62,7 @@ def on_remove(state, held, slot, now):
 
 @jit
 def score(state, held, slot, now):
-    remaining = held.at[slot]["deadline"] - now + 1
+    remaining = np.float64(held.at[slot]["deadline"]) - now + 1  # as integers FOREVER would wrap
     return keycounts.productivity(state.counts, held, slot) * remaining
 
 

@@ -1,7 +1,7 @@
 """The state of a bucket as one binary: a checked header, plain arrays, Arrow IPC for the payloads.
 
 Nothing is pickled. The header says which version wrote it, for which join, and where each part
-lies; it carries a checksum of itself and the length of the whole.
+lies; before it stand its checksum, that of the parts, and the length of the whole.
 """
 
 import json
@@ -17,7 +17,7 @@ from .packets import from_ipc, to_ipc
 
 MAGIC = b"PENSTOCK"
 FORMAT = 1
-PREFIX = struct.Struct("<8sIIIQ")  # magic, format, header length, header checksum, total length
+PREFIX = struct.Struct("<8sIIIIQ")  # magic, format, header's length and checksum, parts', total
 
 
 class Stored(NamedTuple):
@@ -60,8 +60,16 @@ def encode(stored: Stored) -> bytes:
             "totals": stored.totals,
         }
     ).encode()
-    total = PREFIX.size + len(header) + offset
-    prefix = PREFIX.pack(MAGIC, FORMAT, len(header), zlib.crc32(header), total)
+    return seal(header, parts)
+
+
+def seal(header: bytes, parts: list[bytes]) -> bytes:
+    """Put header and parts behind a prefix that vouches for them."""
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    total = PREFIX.size + len(header) + sum(map(len, parts))
+    prefix = PREFIX.pack(MAGIC, FORMAT, len(header), zlib.crc32(header), checksum, total)
     return b"".join([prefix, header, *parts])
 
 
@@ -70,17 +78,18 @@ def decode(blob: bytes) -> Stored:
     view = memoryview(blob)
     if len(view) < PREFIX.size or bytes(view[:8]) != MAGIC:
         raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
-    _, version, length, checksum, total = PREFIX.unpack_from(view)
+    _, version, length, of_header, of_parts, total = PREFIX.unpack_from(view)
     if version != FORMAT:
         raise BadState(
             f"the checkpoint has state of format {version}, this Penstock reads format {FORMAT}; "
             "restart with the version that wrote it"
         )
     header_bytes = bytes(view[PREFIX.size : PREFIX.size + length])
-    if total != len(view) or zlib.crc32(header_bytes) != checksum:
+    body = view[PREFIX.size + length :]
+    whole = total == len(view) and zlib.crc32(header_bytes) == of_header
+    if not whole or zlib.crc32(body) != of_parts:
         raise BadState("the state of a bucket is damaged: its length or checksum is not as written")
     header = json.loads(header_bytes)
-    body = view[PREFIX.size + length :]
     arrays = {
         name: np.frombuffer(body[at : at + size], _from_text(kind)).reshape(shape)
         for name, kind, shape, at, size in header["arrays"]
@@ -94,7 +103,10 @@ def _dtype(dtype: np.dtype) -> Any:
 
 
 def _from_text(kind: Any) -> np.dtype:
-    return np.dtype(kind if isinstance(kind, str) else [tuple(part) for part in kind])
+    dtype = np.dtype(kind if isinstance(kind, str) else [tuple(part) for part in kind])
+    if dtype.hasobject:
+        raise BadState("the state of a bucket holds Python objects, which Penstock never writes")
+    return dtype
 
 
 def check_fingerprint(found: dict[str, Any], wanted: dict[str, Any]) -> None:
