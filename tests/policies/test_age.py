@@ -79,7 +79,7 @@ def test_learns_as_its_twin(seed):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("age:k=-1", "parameter 'k' of policy 'age' must be at least 0, got -1"),
+        ("age:k=-1", "parameter 'k' of policy 'age' must be from 0 to 4.61169e+18, got -1"),
         ("age:k=2.5", "parameter 'k' of policy 'age' must be of type int, got '2.5'"),
     ],
 )
