@@ -49,7 +49,7 @@ def push_rows(join: Join, rows: list[dict], attributes: int = 1):
     null = np.array([row["keys"] is None for row in rows], bool)
     blank = (0,) * attributes
     options = {}
-    if all("end" in row for row in rows):
+    if all("end" in row for row in rows) and not join.form.counting:
         options["end"] = [row["end"] for row in rows]
     if null.any():
         options["null"] = null

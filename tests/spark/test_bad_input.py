@@ -88,7 +88,6 @@ FRAMES = {
         ),
         "right frame comes from an aggregation",
     ),
-    "distinct": (lambda f: f.distinct(), "right frame comes from"),
     "joined": (
         lambda f: join(f, f, **GOOD).select("k", F.col("ts_left").alias("ts")),
         "join_many",

@@ -361,8 +361,10 @@ class Join:
         self._next_row = header["next_row"]
         claim_slots(tables.free, slots)
         if bound:
+            # A larger budget has made larger tables; what was saved must have room for them too.
             self._states = tuple(
-                unflatten(state, f"policy.{lane}", saved) for lane, state in enumerate(self._states)
+                grown(unflatten(state, f"policy.{lane}", saved), state)
+                for lane, state in enumerate(self._states)
             )
         rebuild = kernel.compile_rebuild(self.chosen.policy, self.form)
         gone = np.zeros(capacity_of(tables.free) + 1, bool)

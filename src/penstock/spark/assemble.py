@@ -16,7 +16,7 @@ from .durations import microseconds
 from .metrics import observed
 from .operator import run_buckets
 from .packets import SCHEMA, make_packer
-from .plan import Input, Plan, carried_delay, key_column, output_columns, quote
+from .plan import KEY, Input, Plan, carried_delay, key_column, output_columns, quote
 from .session import check_settings, partitions
 from .upstream import check_upstream
 
@@ -100,7 +100,9 @@ def _packed(frame: DataFrame, plan: Plan, number: int) -> DataFrame:
     source = plan.inputs[number]
     needed = [name for name in source.names if source.pays(name) or name == source.time]
     columns = [key_column(source), *[F.col(quote(name)) for name in needed]]
-    return frame.select(*columns).mapInArrow(make_packer(number, plan.labels), SCHEMA)
+    safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
+    packer = make_packer(number, plan.labels, [KEY, *needed])
+    return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 
 def _all_streaming(sources: list[Source]) -> bool:

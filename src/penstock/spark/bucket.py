@@ -12,11 +12,13 @@ import pyarrow as pa
 from .. import policies
 from ..engines import Join
 from ..engines.shares import split_budget
+from .estimate import SUMS
 from .packets import from_ipc
+from .pairs import PairShadow
 from .plan import Plan
 from .results import Packet, gather
 from .rows import Side, read_side, row_bytes, take_rows
-from .shadow import SUMS, Shadow
+from .shadow import KeyShadow
 from .store import Stored, check_fingerprint, decode, encode
 
 SLOT_BYTES = 120  # what the engine's own tables take per tuple
@@ -39,9 +41,7 @@ class Bucket:
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
-        self.shadow = None
-        if plan.budget is not None and plan.sample > 0:
-            self.shadow = Shadow(plan.joins, plan.within, plan.delay, plan.sample)
+        self.shadow = make_shadow(plan)
         if state is None:
             self.join = make_join(plan, number)
         else:
@@ -80,9 +80,9 @@ class Bucket:
         sides = self._sides(tables)
         rows, joined = self._push(sides)
         results = gather(self.plan, sides, rows, joined)
-        self.totals["matched"] += len(results.keys)
+        self.totals["matched"] += results.total
         if self.shadow is not None:
-            self.shadow.found(results.keys)
+            self.shadow.found(sides, results)
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
@@ -168,6 +168,15 @@ def bucket_budget(plan: Plan, number: int) -> int | None:
     return None if plan.budget is None else split_budget(plan.budget, plan.buckets)[number]
 
 
+def make_shadow(plan: Plan) -> PairShadow | KeyShadow | None:
+    """Return what estimates the recall; an exact join needs nothing."""
+    if plan.budget is None or not plan.sample:
+        return None
+    pairs = all(len(join) == 2 for join in plan.joins)
+    kind = PairShadow if pairs else KeyShadow
+    return kind(plan.joins, plan.within, plan.delay, plan.sample)
+
+
 def make_join(plan: Plan, number: int) -> Join:
     """Return the engine of a bucket, as it starts."""
     return Join(
@@ -185,7 +194,8 @@ def make_join(plan: Plan, number: int) -> Join:
 def check_engine(plan: Plan) -> None:
     """Refuse what no bucket could run: an unknown policy or layout, a share of nothing."""
     policies.choose(plan.policy, "joining")  # also where an exact join never asks it
-    make_join(plan, plan.buckets - 1).push([], [], [])  # the last one has the smallest share
+    last = make_join(plan, plan.buckets - 1)  # which has the smallest share
+    last.push([], [], [], size=[])
 
 
 def _sizes(sides: list[Side]) -> np.ndarray:

@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import BadInput
+from .estimate import estimate
 from .operator import counter_names
 from .plan import Plan
-from .shadow import estimate
 
 NAME = "penstock"
 

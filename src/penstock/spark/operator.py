@@ -13,10 +13,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from .bucket import COUNTED, Bucket, Outcome
+from .estimate import SUMS
 from .packets import settle
 from .plan import Plan
 from .results import Packet
-from .shadow import SUMS
 
 PACKET = "join int, packet binary"
 

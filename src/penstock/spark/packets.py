@@ -20,8 +20,11 @@ BYTES = 32 << 20  # and about so many bytes
 _tasks = 0
 
 
-def make_packer(side: int, labels: tuple[int, ...]) -> Callable:
-    """Return the function for `mapInArrow` that packs the rows of one side."""
+def make_packer(side: int, labels: tuple[int, ...], names: list[str]) -> Callable:
+    """Return the function for `mapInArrow` that packs the rows of one side.
+
+    `names` are those of the columns: `mapInArrow` itself cannot take a name with a dot in it.
+    """
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
@@ -31,7 +34,7 @@ def make_packer(side: int, labels: tuple[int, ...]) -> Callable:
         place = task.partitionId() << 32 if task else 0
         for batch in batches:
             if batch.num_rows:
-                waiting.append(batch)
+                waiting.append(batch.rename_columns(names))
                 rows, size = rows + batch.num_rows, size + batch.nbytes
             if rows >= ROWS or size >= BYTES:
                 yield _packets(waiting, side, place, labels)

@@ -24,24 +24,28 @@ class Results(NamedTuple):
     """What a micro-batch found."""
 
     packets: list[Packet]
-    keys: np.ndarray  # int64[n]: the key of each result
+    found: list[tuple[int, np.ndarray]]  # per join: the rows of its results, a column per leg
+
+    @property
+    def total(self) -> int:
+        return sum(len(rows) for _, rows in self.found)
 
 
 def gather(plan: Plan, sides: list[Side], rows: np.ndarray, joined: np.ndarray) -> Results:
     """Return the results as packets; `rows` holds positions within the sides, a column per leg."""
     packets: list[Packet] = []
-    keys = [np.empty(0, np.int64)]
+    found = []
     for join in range(len(plan.joins)):
         mine = rows[joined == join] if len(plan.joins) > 1 else rows
         if not len(mine):
             continue  # a side that never saw a row does not know its columns
         same = really_equal(plan, join, sides, mine)
         mine = mine if same.all() else mine[same]
-        keys.append(sides[plan.joins[join][0][0]].key[mine[:, 0]])
+        found.append((join, mine))
         for first in range(0, len(mine), ROWS):
             part = _table(plan, join, sides, mine[first : first + ROWS])
             packets.append(Packet(join, to_ipc(part)))
-    return Results(packets, np.concatenate(keys))
+    return Results(packets, found)
 
 
 def _table(plan: Plan, join: int, sides: list[Side], rows: np.ndarray) -> pa.Table:

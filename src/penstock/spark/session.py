@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,10 @@ def package_zip(folder: str | Path) -> Path:
 
     Pass it to `spark.addArtifacts(path, pyfile=True)`.
     """
-    import shutil
-
     package = Path(__file__).resolve().parents[1]
-    target = Path(folder) / "penstock"
-    made = shutil.make_archive(str(target), "zip", root_dir=package.parent, base_dir=package.name)
-    return Path(made)
+    target = Path(folder) / "penstock.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(package.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, path.relative_to(package.parent))
+    return target

@@ -1,4 +1,4 @@
-"""How much was lost: an exact join of a sample of the keys, beside the real one.
+"""How much was lost by a join of three or more: an exact join of a sample of the keys beside it.
 
 Keys are sampled by a hash, so that all tuples of a sampled key are in the sample. The shadow
 keeps key, side and time only, and keeps all of them for as long as they live. What it finds in
@@ -6,18 +6,16 @@ the sample is what there was to find; what the real join found of it gives the r
 keys fall into groups, whose spread tells how far the sample may be off.
 """
 
-import math
-from typing import NamedTuple
-
 import numpy as np
 
 from ..core.jit import jit, kernel
 from ..core.rng import mix
 from ..core.shape import Joins
 from ..engines import Join
+from .estimate import GROUPS, sums_of
+from .results import Results
+from .rows import Side
 
-GROUPS = 32  # per bucket
-SUMS = ("groups", "a", "e", "aa", "ae", "ee")
 SALT = np.uint64(0x2545F4914F6CDD1D)  # the sample must not follow the buckets
 
 
@@ -40,7 +38,7 @@ def groups_of(keys: np.ndarray, sample: float) -> np.ndarray:
     return out
 
 
-class Shadow:
+class KeyShadow:
     """The exact join of the sampled keys of one bucket."""
 
     def __init__(self, joins: Joins, within: int | None, delay: int, sample: float):
@@ -61,10 +59,12 @@ class Shadow:
         self.expected += np.bincount(belongs, minlength=GROUPS)
         self.join.renumber()
 
-    def found(self, keys: np.ndarray) -> None:
-        """Take note of the results that the real join produced, by their keys."""
-        group = groups_of(keys, self.sample)
-        self.actual += np.bincount(group[group >= 0], minlength=GROUPS)
+    def found(self, sides: list[Side], results: Results) -> None:
+        """Take note of the results that the real join produced."""
+        for join, rows in results.found:
+            first = self.join.form.shape.joins[join][0][0]
+            group = groups_of(sides[first].key[rows[:, 0]], self.sample)
+            self.actual += np.bincount(group[group >= 0], minlength=GROUPS)
 
     def start(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> None:
         """Begin beside a join that holds rows already; what it lost before is not known."""
@@ -90,51 +90,5 @@ class Shadow:
         return True
 
     def sums(self) -> dict[str, float]:
-        """Return what the estimate needs, in a form that adds up over buckets."""
-        used = self.expected > 0
-        a, e = self.actual[used].astype(float), self.expected[used].astype(float)
-        return {
-            "groups": float(used.sum()),
-            "a": a.sum(),
-            "e": e.sum(),
-            "aa": (a * a).sum(),
-            "ae": (a * e).sum(),
-            "ee": (e * e).sum(),
-        }
-
-
-class Recall(NamedTuple):
-    """An estimate with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def estimate(sums: dict[str, float], sample: float) -> Recall | None:
-    """Return the recall by the ratio of sums over groups, None while nothing was there to find.
-
-    The interval is that of a ratio estimate from groups of unequal size (Cochran, "Sampling
-    techniques", section 6.4), with Student's t in place of 1.96 where groups are few.
-    """
-    n, total = sums["groups"], sums["e"]
-    if total <= 0:
-        return None
-    ratio = sums["a"] / total
-    if n < 2:
-        return Recall(ratio, 0.0, 1.0)
-    spread = sums["aa"] - 2 * ratio * sums["ae"] + ratio**2 * sums["ee"]
-    variance = max(0.0, spread) * n / (n - 1) / total**2 * (1 - sample)
-    margin = _student(n - 1) * math.sqrt(variance)
-    return Recall(ratio, max(0.0, ratio - margin), min(1.0, ratio + margin))
-
-
-def _student(freedom: float) -> float:
-    """Return the 97.5 % point of Student's t (Cornish-Fisher expansion; 1 % off at 3 degrees)."""
-    z = 1.959964
-    return (
-        z
-        + (z**3 + z) / (4 * freedom)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
-    )
+        """Return what the estimate needs."""
+        return sums_of(self.actual, self.expected)

@@ -12,7 +12,6 @@ from ..errors import BadInput
 # come before a join of ours; these may not.
 FORBIDDEN = {
     "Aggregate": "an aggregation",
-    "Distinct": "a distinct()",
     "FlatMapGroupsInPandasWithState": "a join of Penstock or another applyInPandasWithState",
     "FlatMapGroupsWithState": "a flatMapGroupsWithState",
     "TransformWithState": "a transformWithState",

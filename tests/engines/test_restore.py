@@ -1,0 +1,84 @@
+"""Restore with another budget or policy, and refuse what was not saved by us."""
+
+import numpy as np
+import pytest
+
+from penstock.engines import Join, Lookup
+from penstock.errors import BadState
+from penstock.policies import ALL
+
+NAMES = [policy.name for policy in ALL if "joining" in policy.problems]
+
+
+def rows(n=3000, seed=0):
+    random = np.random.default_rng(seed)
+    return random.integers(0, 2, n), random.integers(0, 60, n), np.arange(n)
+
+
+def push(join, side, key, time, part):
+    return join.push(side[part], key[part], time[part]).rows.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("budget", [7, 40, 2000, None])
+def test_another_budget_takes_effect(name, budget):
+    side, key, time = rows()
+    join = Join(name, 40, within=500)
+    push(join, side, key, time, slice(0, 1000))
+    after = Join.restore(join.save(), budget=budget)
+    after.check()
+    assert after.held == min(join.held, budget or join.held)
+    assert set(after.held_rows) <= set(join.held_rows)
+    push(after, side, key, time, slice(1000, 3000))
+    after.check()
+    assert after.held <= (budget or 3000)
+    exact = {tuple(pair) for pair in Join(within=500).push(side, key, time).rows.tolist()}
+    assert after.results <= len(exact)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_policy_meets_what_is_held(name):
+    side, key, time = rows()
+    join = Join("fifo", 50, within=500)
+    push(join, side, key, time, slice(0, 1000))
+    after = Join.restore(join.save(), policy=name)
+    after.check()
+    assert after.held_rows.tolist() == join.held_rows.tolist()
+    assert after.chosen.policy.name == name
+    push(after, side, key, time, slice(1000, 3000))
+    after.check()
+
+
+def test_a_budget_where_there_was_none():
+    side, key, time = rows()
+    join = Join(within=500)
+    push(join, side, key, time, slice(0, 1000))
+    after = Join.restore(join.save(), policy="lru", budget=20)
+    after.check()
+    assert (join.held, after.held) == (501, 20)
+
+
+@pytest.mark.parametrize("layout", ["unified", "split"])
+def test_restoring_changes_nothing(layout):
+    side, key, time = rows()
+    whole = Join("gdj", 30, within=400, layout=layout, shares=None)
+    expected = whole.push(side, key, time).rows.tolist()
+    found, join = [], Join("gdj", 30, within=400, layout=layout)
+    for start in range(0, 3000, 100):
+        join = Join.restore(join.save())
+        found += push(join, side, key, time, slice(start, start + 100))
+    assert found == expected
+
+
+def test_a_foreign_state_is_refused():
+    with pytest.raises(BadState, match="not a saved join"):
+        Join.restore({"header": np.frombuffer(b"nonsense", np.uint8)})
+    with pytest.raises(BadState, match="this is a saved lookup, not a saved join"):
+        Join.restore(Lookup("lru", 3).save())
+    saved = Join("lru", 3).save()
+    header = saved["header"].tobytes().replace(b'"format": 1', b'"format": 9')
+    with pytest.raises(BadState, match="format 9"):
+        Join.restore(saved | {"header": np.frombuffer(header, np.uint8)})
+    del saved["policy.0.order.link"]
+    with pytest.raises(BadState, match=r"policy\.0\.order\.link"):
+        Join.restore(saved)

@@ -1,0 +1,55 @@
+"""A query in a process of its own, to be killed or to have another kind of session.
+
+    python -m tests.spark.driver '{"folder": ..., "master": ..., "options": {...}}'
+
+Prints one line of JSON with the figures of the join.
+"""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+SCHEMA = "k string, ts timestamp, v int"
+
+
+def session(master: str, settings: dict):
+    from pyspark.sql import SparkSession
+
+    from penstock.spark.session import SETTINGS
+
+    kind = SparkSession.builder
+    kind = kind.remote("local[2]") if master == "connect" else kind.master(master)
+    for name, value in (SETTINGS | {"spark.sql.shuffle.partitions": "2"} | settings).items():
+        kind = kind.config(name, value)
+    return kind.getOrCreate()
+
+
+def read(reader, folder: Path) -> list:
+    """Return two frames: from a folder each, or both from one source, which keeps them in step."""
+    if (folder / "both").exists():
+        both = reader.schema("side int, " + SCHEMA).parquet(str(folder / "both"))
+        return [both.where(f"side = {side}").drop("side") for side in range(2)]
+    return [reader.schema(SCHEMA).parquet(str(folder / side)) for side in "ab"]
+
+
+def main(given: dict) -> None:
+    from penstock.spark import join, metrics
+    from penstock.spark.session import package_zip
+    from tests.spark.streams import bag, run
+
+    spark = session(given.get("master", "local[2]"), given.get("settings", {}))
+    folder = Path(given["folder"])
+    if given.get("ship"):
+        spark.addArtifacts(str(package_zip(folder)), pyfile=True)
+    frames = read(spark.readStream.option("maxFilesPerTrigger", 1), folder)
+    query = run(join(*frames, on="k", **given["options"]), folder, given.get("name", "out"))
+    told = dataclasses.asdict(metrics(query))
+    still = read(spark.read, folder)
+    told["batch_rows"] = sum(bag(join(*still, on="k", **given["options"])).values())
+    print(json.dumps(told))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,111 @@
+"""A real cluster on loopback: a master, two workers, executors that have no Penstock installed."""
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.request
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from penstock.spark import join
+from penstock.spark.session import package_zip
+from tests.spark.processes import await_commits, figures, kill, start, start_driver
+from tests.spark.streams import bag, results
+from tests.spark.test_restart import EXACT, write
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+HOME = Path(pyspark.__file__).parent
+
+
+def bare_python(folder: Path) -> Path:
+    """Write a Python that has the libraries, but not Penstock, which is there by a .pth file."""
+    path = folder / "python"
+    site = sysconfig.get_paths()["purelib"]
+    path.write_text(
+        f'#!/bin/sh\nexport PYTHONPATH="$PYTHONPATH:{site}"\nexec {sys.executable} -S "$@"\n'
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Yield the address of a master, and its workers as processes."""
+    port, page = free_port(), free_port()
+    env = {"SPARK_HOME": str(HOME), "SPARK_NO_DAEMONIZE": "1", "SPARK_DAEMON_MEMORY": "256m"}
+    command = [str(HOME / "bin" / "spark-class"), "org.apache.spark.deploy"]
+    places = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)]
+    master = [command[0], f"{command[1]}.master.Master", *places]
+    started = [start(master, tmp_path / "master.log", **env)]
+    try:
+        address = f"spark://127.0.0.1:{port}"
+        for number in range(2):
+            worker = [command[0], f"{command[1]}.worker.Worker", "--host", "127.0.0.1"]
+            worker += ["-c", "1", "-m", "1g", "-d", str(tmp_path / f"work{number}")]
+            worker += ["--webui-port", "0", address]
+            started.append(start(worker, tmp_path / f"worker{number}.log", **env))
+        _await_workers(page, 2)
+        yield address, started[1:]
+    finally:
+        for process in reversed(started):
+            kill(process)
+
+
+def _await_workers(page: int, count: int) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{page}/json/") as answer:
+                if f'"aliveworkers" : {count}' in answer.read().decode():
+                    return
+        except OSError:
+            pass
+        time.sleep(0.2)
+    raise AssertionError("the workers did not come up")
+
+
+def test_the_package_runs_from_its_zip(tmp_path):
+    python = str(bare_python(tmp_path))
+    tried = subprocess.run([python, "-c", "import penstock"], capture_output=True, cwd=tmp_path)
+    assert b"No module named 'penstock'" in tried.stderr
+    code = "import penstock.spark, penstock; j = penstock.Join(within=1); print(penstock.__file__)"
+    env = os.environ | {"PYTHONPATH": str(package_zip(tmp_path))}
+    done = subprocess.run([python, "-c", code], capture_output=True, cwd=tmp_path, env=env)
+    assert b"penstock.zip" in done.stdout, done.stderr
+
+
+def test_a_worker_dies(spark, tmp_path, cluster):
+    address, workers = cluster
+    sides = write(tmp_path, seed=6, count=1000, files=8)
+    given = {
+        "folder": str(tmp_path),
+        "master": address,
+        "ship": True,
+        "options": EXACT,
+        "settings": {"spark.executor.memory": "512m", "spark.driver.memory": "512m"},
+    }
+    python = str(bare_python(tmp_path))
+    env = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    driver = start_driver(given, tmp_path / "log", **env)
+    try:
+        await_commits(tmp_path / "out-checkpoint", 2, driver)
+        kill(workers[0])
+        told = figures(driver, tmp_path / "log")
+    finally:
+        kill(driver)
+    everything = bag(join(*[side.batch(spark) for side in sides], on="k", **EXACT))
+    assert results(spark, tmp_path) == everything
+    assert told["matches"] == sum(everything.values())
