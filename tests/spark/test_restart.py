@@ -39,6 +39,7 @@ def write_both(folder, seed, count=400, files=8):
         both.add([(s, rng.choice("pqrst"), at(t), rng.randrange(10**6)) for s, t in part])
 
 
+@pytest.mark.slow  # several Spark processes, one after the other
 @pytest.mark.parametrize("budget", [None, 40])
 def test_killed_and_started_anew(spark, tmp_path, budget):
     write_both(tmp_path, seed=1)
