@@ -23,7 +23,7 @@ from penstock import policies
 from penstock.engines import Join, Lookup
 
 BUDGETS = (1_000, 100_000, 1_000_000)
-STRETCHES = 8
+STRETCHES = 32
 RIVALS = {"fifo": "FIFO", "lru": "LRU", "clock": "Clock", "sieve": "Sieve", "s3fifo": "S3FIFO"}
 ORACLE_ROW = np.dtype([("time", "<u4"), ("key", "<u8"), ("size", "<u4"), ("next", "<i8")])
 

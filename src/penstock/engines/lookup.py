@@ -26,7 +26,7 @@ from ..core.policy import (
     nothing,
 )
 from ..core.shape import Shape
-from ..core.slots import FOREVER, Held, grow_held, make_held
+from ..core.slots import FOREVER, Held, make_held
 from ..errors import BadInput
 from .saved import flatten, pack_header, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
@@ -306,15 +306,17 @@ class Lookup:
 
 
 def _empty(capacity: int) -> Held:
-    held = make_held(capacity, 1)
-    held.at["deadline"] = FOREVER
-    return held
+    """Return room for `capacity` rows; keys lie apart, since a hit looks at nothing else."""
+    at = make_held(capacity, 1).at
+    at["deadline"] = FOREVER
+    return Held(np.zeros((capacity + 1, 1), np.int64), at)
 
 
 def _grown(old: Held, capacity: int) -> Held:
-    held = grow_held(old, capacity)
-    held.at["deadline"] = FOREVER
-    return held
+    new = _empty(capacity)
+    new.key[: len(old.key)] = old.key
+    new.at[: len(old.at)] = old.at
+    return new
 
 
 def _outcome(n: int) -> Outcome:
