@@ -66,20 +66,12 @@ def compile_lookup(policy: Policy):
     heeds_arrivals = on_arrival is not nothing
 
     @jit
-    def announce(tables, state, room, key, now):
+    def seat(tables, room, stream, key, now):
+        """Write what has come into the waiting room."""
         held = tables.held
         held.key[room, 0] = key
         held.at[room]["time"] = now
-        held.at[room]["stream"] = REFERENCE
-        on_arrival(state, held, room, now)
-
-    @jit
-    def ask_for_room(tables, state, room, key, now):
-        held = tables.held
-        held.key[room, 0] = key
-        held.at[room]["time"] = now
-        held.at[room]["stream"] = ROW
-        return np.int64(choose_victim(state, held, room, now))
+        held.at[room]["stream"] = stream
 
     @jit
     def send_away(tables, state, by_slot, victim, now):
@@ -107,7 +99,8 @@ def compile_lookup(policy: Policy):
             if far and i + AHEAD < stop:
                 keymap.announce(tables.buckets, 0, keys[i + AHEAD])
             if heeds_arrivals:
-                announce(tables, state, room, key, now)
+                seat(tables, room, REFERENCE, key, now)
+                on_arrival(state, tables.held, room, now)
             slot = keymap.find(tables.buckets, 0, by_slot, key)
             hit, gone = slot >= 0, False
             if hit:
@@ -117,7 +110,8 @@ def compile_lookup(policy: Policy):
                 if len(tables.free) - 1 - tables.free[0] < budget:
                     slot = stack.pop(tables.free)
                 else:
-                    slot = ask_for_room(tables, state, room, key, now)
+                    seat(tables, room, ROW, key, now)
+                    slot = np.int64(choose_victim(state, tables.held, room, now))
                     gone = slot != REFUSE
                     if gone:
                         evicted += 1
