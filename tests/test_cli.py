@@ -248,7 +248,7 @@ def long_work(folder, policies, runs):
     return program
 
 
-@pytest.mark.parametrize(("policies", "runs"), [(40, 1), (1, 100)], ids=["alone", "in parallel"])
+@pytest.mark.parametrize(("policies", "runs"), [(200, 1), (1, 1000)], ids=["alone", "in parallel"])
 def test_ctrl_c_is_quiet(tmp_path, policies, runs):
     program = long_work(tmp_path, policies, runs)
     workers = psutil.Process(program.pid).children()
@@ -262,7 +262,7 @@ def test_ctrl_c_is_quiet(tmp_path, policies, runs):
 
 
 def test_workers_do_not_outlive_the_program(tmp_path):
-    program = long_work(tmp_path, policies=1, runs=100)
+    program = long_work(tmp_path, policies=1, runs=1000)
     workers = psutil.Process(program.pid).children()
     program.kill()
     wait_until(lambda: not any(worker.is_running() for worker in workers))

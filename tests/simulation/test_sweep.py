@@ -1,8 +1,11 @@
+import signal
+
 import pytest
 
 from penstock.errors import BadInput
 from penstock.simulation import Generated, Scenario, summarise, sweep
 from penstock.simulation.contender import everybody
+from penstock.simulation.sweep import _deaf_to_interrupts
 
 TOWER = Scenario(Generated("tower", 400), "joining", 10)
 
@@ -77,3 +80,11 @@ def test_of_nothing_nothing_is_missed():
     assert report["policies"][0]["full"]["mean"] == 0
     assert report["policies"][0]["recall"]["mean"] == 1.0
     assert report["policies"][0]["results"] == {"mean": 0.0, "std": 0.0}
+
+
+def test_an_interrupt_that_comes_while_workers_start_is_not_lost():
+    steps = []
+    with pytest.raises(KeyboardInterrupt), _deaf_to_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        steps.append("workers have started")
+    assert steps

@@ -140,15 +140,15 @@ def _die_with_parent() -> None:
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C, as do the processes started meanwhile: it is for the parent to end them."""
-    if threading.current_thread() is not threading.main_thread():  # others get no signals
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Put Ctrl-C off, for good in the processes started meanwhile: their parent will end them.
+
+    A signal that is blocked waits, where one that is ignored would be lost.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cores() -> int:
