@@ -81,9 +81,13 @@ def assert_same_join(
     attributes: int = 1,
     joins=TWO_WAY,
     seed: int = 0,
+    told: list[list[int]] | None = None,
     **options,
 ) -> Join:
-    """Push batches into both engines; with `restore` save and restore between any two of them."""
+    """Push batches into both engines; with `restore` save and restore between any two of them.
+
+    `told` says after each batch how far the streams have come elsewhere.
+    """
     params = params or {}
     streams_count = 1 + max(stream for join in joins for stream, _ in join)
     twin = NaiveJoin(
@@ -95,7 +99,7 @@ def assert_same_join(
         **options,
     )
     real = Join(spec(name, params), budget, joins=joins, seed=seed, **options)
-    for batch in batches:
+    for number, batch in enumerate(batches):
         expected = twin.push(batch)
         if restore:
             real = Join.restore(real.save())
@@ -105,6 +109,9 @@ def assert_same_join(
         counted = {key: value.tolist() for key, value in real.counters.items()}
         assert counted == twin.counters
         assert real.together == twin.together
+        if told is not None:
+            twin.advance(told[number])
+            real.advance(told[number])
     return real
 
 

@@ -1,15 +1,18 @@
 """Every shape of join against the naive engine: sides, attributes, windows, layouts, lateness."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.shape import all_streams, same_streams
+from penstock.engines import Join
 from tests.compare import assert_same_join, cut, streams
 
 # One policy that only looks at order, one with scores that add up over joins.
 NAMES = ["lru", "prob"]
 budgets = st.integers(1, 12)
+clocks = st.sampled_from(["slowest", "fastest"])
 FOUR_STREAMS = (((0, 0), (1, 0)), ((2, 0), (3, 0)))
 MIXED = (((0, 0), (1, 0), (2, 1)), ((1, 1), (2, 0)))  # a three-way and a two-way join
 
@@ -73,11 +76,46 @@ def test_split_memory(name, data, budget, share):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(data=st.data(), budget=budgets, delay=st.integers(0, 10))
-def test_rows_out_of_order(name, data, budget, delay):
+@given(data=st.data(), budget=budgets, delay=st.integers(0, 10), clock=clocks)
+def test_rows_out_of_order(name, data, budget, delay, clock):
     rows = data.draw(st.permutations(data.draw(streams(most=60, nulls=True))))
     batches = data.draw(cut(rows))
-    assert_same_join(name, batches, budget, within=8, delay=delay, restore=True)
+    assert_same_join(name, batches, budget, within=8, delay=delay, clock=clock, restore=True)
+
+
+@given(data=st.data(), budget=st.none() | budgets, delay=st.integers(0, 10), clock=clocks)
+def test_streams_that_have_come_further_elsewhere(data, budget, delay, clock):
+    rows = data.draw(st.permutations(data.draw(streams(most=60))))
+    batches = data.draw(cut(rows))
+    times = st.lists(st.integers(0, 60), min_size=2, max_size=2)
+    told = [data.draw(times) for _ in batches]
+    options = {"within": 8, "delay": delay, "clock": clock, "restore": True}
+    assert_same_join("clock", batches, budget, told=told, **options)
+
+
+def test_a_stream_that_lags_behind_the_other_loses_nothing():
+    join = Join(within=10, delay=5)
+    join.push(side=[0] * 3, key=[1, 2, 3], time=[0, 500, 1000])
+    late = join.push(side=[1] * 3, key=[1, 2, 3], time=[0, 500, 1000])
+    assert late.rows.tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert join.counters["late"].tolist() == [0, 0]
+    assert join.watermark == 995
+
+
+def test_the_fastest_stream_may_set_the_clock():
+    join = Join(within=10, delay=5, clock="fastest")
+    join.push(side=[0], key=[1], time=[1000])
+    join.push(side=[1, 1], key=[1, 1], time=[994, 995])
+    assert join.counters["late"].tolist() == [0, 1]
+
+
+def test_a_silent_stream_halts_expiry():
+    join = Join(within=10, delay=0)
+    join.push(side=[0] * 100, key=np.arange(100), time=np.arange(0, 10_000, 100))
+    assert (join.held, join.watermark) == (100, None)
+    join.advance([9_950, 9_950])
+    join.push(side=[0], key=[0], time=[9_950])
+    assert join.held == 1
 
 
 @pytest.mark.parametrize("name", [*NAMES, "rand", "life"])

@@ -60,6 +60,7 @@ class NaiveJoin:
         layout="unified",
         shares=None,
         delay=None,
+        clock="slowest",
         together=False,
         sized=False,
         seed=0,
@@ -70,6 +71,7 @@ class NaiveJoin:
         self.window = window
         self.joins = joins
         self.delay = delay
+        self.slowest = clock == "slowest" and delay is not None
         self.grouped = together
         self.sized = sized
         budgets = split_budget(budget, streams, shares) if layout == "split" else [budget]
@@ -86,6 +88,28 @@ class NaiveJoin:
         self.rows = 0  # rows given so far; the next row's number
         self.taken = [0] * streams  # tuples of each stream so far, nulls and late rows apart
         self.now = None
+        self.latest = {}  # stream -> largest time seen
+        self.told = {}  # likewise, by `advance`
+        self.streams = streams
+        self.exact = budget is None
+
+    def advance(self, reached):
+        """Hear how far the streams have come elsewhere; with a budget only lateness heeds it."""
+        for stream, time in enumerate(reached):
+            if time is not None:
+                self.told[stream] = max(time, self.told.get(stream, time))
+
+    def _watermark(self, heard):
+        """Return the time before which nothing more comes, or None if it is not known."""
+        sources = [self.latest, self.told] if heard else [self.latest]
+        times = [
+            max((seen[stream] for seen in sources if stream in seen), default=None)
+            for stream in range(self.streams)
+        ]
+        known = [time for time in times if time is not None]
+        if not known or (self.slowest and len(known) < self.streams):
+            return None
+        return (min(known) if self.slowest else max(known)) - (self.delay or 0)
 
     def push(self, rows):
         """Take rows in; return the results as (join, row numbers in leg order)."""
@@ -109,7 +133,8 @@ class NaiveJoin:
         if t is None:
             return
         if self.window == "time":
-            clock = self.now - (self.delay or 0)
+            clock = self._watermark(heard=self.exact)
+            clock = -math.inf if clock is None else clock
             self._expire(clock, self.held)
         else:
             # the window of a stream moves only when that stream moves
@@ -148,11 +173,12 @@ class NaiveJoin:
         return Tuple(stream, tuple(row["keys"]), time, deadline, number, row.get("size", 1))
 
     def _too_late(self, time):
-        if self.now is None:
+        watermark = self._watermark(heard=True)
+        if watermark is None or time >= watermark:
             return False
-        if self.delay is None and time < self.now:
-            raise ValueError(f"rows must come in order of time: {time} came after {self.now}")
-        return self.delay is not None and time < self.now - self.delay
+        if self.delay is None:
+            raise ValueError(f"rows must come in order of time: {time} came after {watermark}")
+        return True
 
     def _span(self, row):
         """Return the time and the deadline of a new tuple, and move `now` on."""
@@ -162,6 +188,7 @@ class NaiveJoin:
             return self.now, self._deadline(index - 1)  # the window counts the tuple itself
         time, end = row["time"], row.get("end")
         self.now = time if self.now is None else max(self.now, time)
+        self.latest[row["stream"]] = max(time, self.latest.get(row["stream"], time))
         return time, self._deadline(time) if end is None else end
 
     def _deadline(self, start):

@@ -84,7 +84,7 @@ def test_a_step_back_in_time_is_an_error_without_a_delay():
 
 
 def test_late_rows_are_dropped_and_counted():
-    join = NaiveJoin(factory("fifo"), None, within=1, delay=2)
+    join = NaiveJoin(factory("fifo"), None, within=1, delay=2, clock="fastest")
     join.push([row(0, 7, 7), row(0, 7, 10)])
     # the clock stands at 10 - 2: row 0 lives until 8; row 2, though old, is in time; row 3 is not
     assert join.push([row(1, 7, 8)]) == [(0, (0, 2))]
@@ -93,8 +93,16 @@ def test_late_rows_are_dropped_and_counted():
     assert join.counters["expired"] == [0, 0]
 
 
+def test_the_slowest_stream_sets_the_clock():
+    join = NaiveJoin(factory("fifo"), None, within=1, delay=2)
+    join.push([row(0, 7, 7), row(0, 7, 10)])
+    assert join.push([row(1, 7, 6)]) == [(0, (0, 2))]  # stream 1 has only just begun
+    assert join.push([row(1, 7, 3), row(0, 7, 4)]) == []
+    assert join.counters["late"] == [0, 1]
+
+
 def test_a_row_in_time_may_be_dead_on_arrival():
-    join = NaiveJoin(factory("fifo"), None, delay=5)
+    join = NaiveJoin(factory("fifo"), None, delay=5, clock="fastest")
     join.push([row(0, 7, 10)])
     join.push([row(1, 7, 5, end=4)])
     assert join.counters["late"] == [0, 0]

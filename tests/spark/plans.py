@@ -29,6 +29,7 @@ def make_plan(*, text_key=False, joins=TWO_WAY, inputs=2, **options) -> Plan:
     chosen = {
         "within": 100,
         "delay": 0,
+        "clock": "slowest",
         "budget": None,
         "in_bytes": False,
         "policy": "clock",
@@ -98,6 +99,7 @@ class Engine:
             joins=plan.joins,
             layout=plan.layout,
             delay=plan.delay,
+            clock=plan.clock,
             sized=plan.in_bytes,
             seed=plan.seed + number,
         )

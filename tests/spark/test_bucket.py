@@ -114,8 +114,8 @@ def test_a_million_rows_expire_at_once():
     first = run.take(*drawn(rng, 1_000_000, keys=10**9, span=10))
     assert first.totals["held"] == 1_000_000
     state = run.state
-    last = run.take(*(np.array(column) for column in ([1], [1], [1000], [1])))
-    assert last.totals["held"] == 1
+    last = run.take(*(np.array(c) for c in ([0, 1], [1, 2], [1000, 1000], [1, 1])))
+    assert last.totals["held"] == 2
     assert last.totals["expired_0"] + last.totals["expired_1"] == 1_000_000
     assert len(run.state) < len(state) / 2
 
@@ -134,12 +134,24 @@ def test_null_keys_and_times_are_counted():
 
 
 def test_late_rows_are_counted():
-    run = Run(make_plan(delay=10))
+    run = Run(make_plan(delay=10, clock="fastest"))
     columns = [np.array(c) for c in ([0, 1], [1, 1], [100, 80], [1, 2])]
     assert rows_of(run.take(*columns)) == Counter({(0, 1, 1, 2): 1})  # one batch: none is late
     outcome = run.take(*[np.array(c) for c in ([1, 1], [1, 1], [90, 89], [3, 4])])
     assert rows_of(outcome) == Counter({(0, 1, 1, 3): 1})
     assert outcome.totals["late_1"] == 1
+
+
+@pytest.mark.parametrize("budget", [None, 50])
+def test_rows_late_by_what_other_buckets_saw(budget):
+    bucket = Bucket(make_plan(delay=10, budget=budget), 0)
+    rows = [(0, packet([1], [5], [1])), (1, packet([1], [6], [2]))]
+    first = bucket.take(rows, latest=[100, 90])
+    assert first.totals["late_0"] == first.totals["late_1"] == 0
+    again = Bucket(bucket.plan, 0, first.state)
+    second = again.take([(0, packet([1, 1], [79, 80], [3, 4]))], latest=[100, 90])
+    assert second.totals["late_0"] == 1
+    assert second.totals["expired_0"] == 0
 
 
 @pytest.mark.parametrize("policy", ["clock", "rand", "life", "gdj"])

@@ -100,6 +100,23 @@ PAYLOAD = """s string, d decimal(12,3), day date, raw binary, list array<int>,
  deep map<string,array<struct<x:long>>>, flag boolean, f float, local timestamp_ntz"""
 
 
+@pytest.mark.parametrize("budget", [None, 1000])
+def test_a_source_that_runs_far_ahead_of_the_other(spark, tmp_path, budget):
+    rng = random.Random(1)
+    sides = [Files(tmp_path / side, "k int, ts timestamp, v int") for side in "ab"]
+    for start in range(0, 600, 60):  # seconds a file: many times the delay
+        for side in sides:
+            times = sorted(rng.uniform(start, start + 60) for _ in range(30))
+            side.add([(rng.randrange(4), at(time), rng.randrange(10**6)) for time in times])
+    fast = spark.readStream.schema(sides[0].schema).option("maxFilesPerTrigger", 4)
+    left, right = fast.parquet(str(sides[0].folder)), sides[1].stream(spark)
+    query = run(join(left, right, on="k", budget=budget, **EXACT), tmp_path)
+    batch = bag(join(*(side.batch(spark) for side in sides), on="k", **EXACT))
+    assert results(spark, tmp_path) == batch
+    assert metrics(query).late == (0, 0)
+    assert sum(metrics(query).expired) > 300
+
+
 def draw_payload(rng):
     def maybe(value):
         return None if rng.random() < 0.2 else value

@@ -16,7 +16,7 @@ class Window(NamedTuple):
     within: int | None
     counting: bool
     delay: int | None
-    now: int | None  # the largest time seen so far
+    watermark: int | None  # rows of an earlier time come too late
 
 
 class Batch(NamedTuple):
@@ -130,13 +130,13 @@ def _mask(null: npt.ArrayLike | None, n: int) -> np.ndarray:
 def _late(times: np.ndarray, missing: np.ndarray, window: Window) -> np.ndarray:
     """Return which rows come after the watermark; without a delay that is an error."""
     none = np.zeros(len(times), bool)
-    if window.counting or window.now is None:
+    if window.counting or window.watermark is None:
         return none
-    late = (times < window.now - (window.delay or 0)) & ~missing
+    late = (times < window.watermark) & ~missing
     if window.delay is None and late.any():
         raise BadInput(
-            f"time must not go back, got {times[late].min()} after {window.now}; sort the rows, or "
-            "pass delay= to say how late they may come"
+            f"time must not go back, got {times[late].min()} after {window.watermark}; sort the "
+            "rows, or pass delay= to say how late they may come"
         )
     return late
 

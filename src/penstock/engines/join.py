@@ -21,11 +21,12 @@ from .batch import Window, prepare
 from .recount import recount
 from .saved import flatten, pack_header, unflatten, unpack_header
 from .shares import split_budget
-from .tables import NEVER, capacity_of, claim_slots, grow_tables, live_slots, make_tables
+from .tables import capacity_of, claim_slots, grow_tables, live_slots, make_tables
 
-FORMAT = 1
+FORMAT = 2
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
+NEVER = kernel.NEVER
 COUNTERS = ("arrived", "late", "null", "matched", "expired", "evicted", "refused")
 
 
@@ -52,6 +53,8 @@ class Join:
         joins: which streams meet on which attributes; see `core.shape`.
         layout: `unified`, or `split` into one memory per stream in the proportion of `shares`.
         delay: how late a row may come; None: rows must come in the order of time.
+        clock: with a delay, which stream sets the clock: the `slowest` (none that lags behind the
+            others loses rows; one that falls silent halts expiry), or the `fastest`.
         together: the discrete-time model, in which rows of equal time do not see each other.
         seed: where all randomness comes from.
     """
@@ -67,11 +70,12 @@ class Join:
         layout: str = "unified",
         shares: Sequence[float] | None = None,
         delay: int | None = None,
+        clock: str = "slowest",
         together: bool = False,
         sized: bool = False,
         seed: int = 0,
     ):
-        _check(budget, within, window, layout, delay, together)
+        _check(budget, within, window, layout, delay, clock, together)
         shape = Shape(joins)
         lanes = shape.streams if layout == "split" else 1
         self.chosen = policies.choose(policy, JOINING)
@@ -81,14 +85,17 @@ class Join:
         self.within = within
         self.layout = layout
         self.delay = delay
+        self.clock = clock
         self.seed = seed
-        self.form = kernel.Form(shape, lanes, window == "count", together, sized)
+        slowest = clock == "slowest" and delay is not None and window == "time"
+        self.form = kernel.Form(shape, lanes, window == "count", together, sized, slowest)
         self._budgets = _budgets(budget, lanes, shares)
         self._scales = [UNKNOWN_SCALE] * lanes if budget is None or sized else self._budgets
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
         self._states = self._fresh_states()
         self._next_row = 0
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
+        self._told = np.full(shape.streams, NEVER)  # by `advance`
 
     def push(
         self,
@@ -113,7 +120,7 @@ class Join:
                 f"policy {self.chosen.policy.name!r} weighs what remains of a window, and there is "
                 "none; pass within=, or end= with the rows"
             )
-        window = Window(self.within, self.form.counting, self.delay, self.now)
+        window = Window(self.within, self.form.counting, self.delay, self.watermark)
         batch = prepare(self.form, window, self._next_row, side, key, time, end, null, size)
         self._next_row += int(batch.arrived.sum())
         self._outside += batch.arrived, batch.late, batch.null
@@ -190,6 +197,33 @@ class Join:
         return None if now == NEVER or self.form.counting else now
 
     @property
+    def watermark(self) -> int | None:
+        """The time before which rows come too late, or None while there is no such time."""
+        if self.form.counting:
+            return None
+        reached = self.reached.min() if self.form.slowest else self.reached.max()
+        return None if reached == NEVER else int(reached) - (self.delay or 0)
+
+    @property
+    def reached(self) -> np.ndarray:
+        """How far each stream has come, as far as that is known."""
+        seen = self._tables.seen if self.form.slowest else self._tables.marks[kernel.NOW]
+        return np.maximum(seen, self._told)
+
+    def advance(self, reached: npt.ArrayLike) -> None:
+        """Take note how far each stream has come elsewhere, in parts that this join does not see.
+
+        From now on earlier rows come too late. Without a budget what this leaves without a future
+        leaves at the next arrival. With one nothing does: what is evicted must not depend on how
+        often somebody tells the time.
+        """
+        self._told = np.maximum(self._told, np.asarray(reached, np.int64))
+        if self.budget is None and self.form.slowest:
+            self._tables.seen[:] = self.reached
+        elif self.budget is None:
+            self._tables.marks[kernel.NOW] = self.reached.max()
+
+    @property
     def held(self) -> int:
         """How many tuples are held."""
         return capacity_of(self._tables.free) - int(self._tables.free[0])
@@ -263,6 +297,8 @@ class Join:
         saved["counts"] = self._tables.counts.copy()
         saved["marks"] = self._tables.marks.copy()
         saved["outside"] = self._outside.copy()
+        saved["seen"] = self._tables.seen.copy()
+        saved["told"] = self._told.copy()
         if self.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
             saved["slot"] = live.astype(np.int32)
             for lane, state in enumerate(self._states):
@@ -290,6 +326,7 @@ class Join:
             "layout": self.layout,
             "joins": self.form.shape.joins,
             "delay": self.delay,
+            "clock": self.clock,
             "together": self.form.together,
             "sized": self.form.sized,
             "seed": self.seed,
@@ -325,6 +362,7 @@ class Join:
             layout=header["layout"],
             shares=shares,
             delay=header["delay"],
+            clock=header["clock"],
             together=header["together"],
             sized=header["sized"],
             seed=header["seed"],
@@ -358,6 +396,8 @@ class Join:
             tables.held.at["born"][slots] = np.arange(count)
             tables.marks[kernel.BORN] = count
         self._outside[:] = saved["outside"]
+        tables.seen[:] = saved["seen"]
+        self._told[:] = saved["told"]
         self._next_row = header["next_row"]
         claim_slots(tables.free, slots)
         if bound:
@@ -379,7 +419,7 @@ def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> 
     return [NO_LIMIT] * lanes if budget is None else split_budget(budget, lanes, shares)
 
 
-def _check(budget, within, window, layout, delay, together) -> None:
+def _check(budget, within, window, layout, delay, clock, together) -> None:
     if budget is not None and budget < 1:
         raise BadInput(f"budget must be at least 1, got {budget}")
     if window not in ("time", "count"):
@@ -393,6 +433,8 @@ def _check(budget, within, window, layout, delay, together) -> None:
         raise BadInput(f"layout must be 'unified' or 'split', got {layout!r}")
     if delay is not None and delay < 0:
         raise BadInput(f"delay must be at least 0, got {delay}")
+    if clock not in ("slowest", "fastest"):
+        raise BadInput(f"clock must be 'slowest' or 'fastest', got {clock!r}")
     if together and (window == "count" or delay is not None):
         raise BadInput(
             "together needs a time window and rows in order; leave out window= and delay="

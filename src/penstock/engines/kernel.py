@@ -31,6 +31,7 @@ from ..core.slots import Held
 MATCHED, EXPIRED, EVICTED, REFUSED, TAKEN = range(5)  # columns of counts
 NOW, BORN, TOGETHER = range(3)  # places of marks
 USED, BUDGET = range(2)  # columns of lanes
+NEVER = np.iinfo(np.int64).min  # the time before the first row
 AHEAD = 12  # arrivals between asking for a bucket and needing it
 
 
@@ -43,6 +44,7 @@ class Tables(NamedTuple):
     expiry: Expiry
     counts: np.ndarray  # int64[streams, 5]: matched, expired, evicted, refused, taken
     marks: np.ndarray  # int64[3]: time now, tuples kept so far, pairs that came together
+    seen: np.ndarray  # int64[streams]: the largest time of each, where the slowest sets the clock
     lanes: np.ndarray  # int64[lanes, 2]: rows or bytes held, rows or bytes allowed
     path: np.ndarray  # int64[sides + 1, 3]: scratch for results of more than two sides
 
@@ -66,6 +68,7 @@ class Form(NamedTuple):
     counting: bool  # windows are counted in tuples of the stream
     together: bool  # rows of equal time do not see each other
     sized: bool  # the budget counts bytes
+    slowest: bool  # the clock waits for the stream that is furthest behind
 
 
 def _places(form: Form):
@@ -268,7 +271,7 @@ def compile_join(policy: Policy, form: Form):
     It takes the rows from `start` and returns the first one not taken: `stop`, or one whose
     results (`need` at most) do not fit behind the `found` ones in `out`.
     """
-    shape, lanes, counting, together, sized = form
+    shape, lanes, counting, together, sized, slowest = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
     lane_of, clock_of, hang, _ = _places(form)
     remove = _remover(policy, form)
@@ -360,15 +363,25 @@ def compile_join(policy: Policy, form: Form):
             keymap.announce(tables.keys.buckets, first_join[stream], key)
 
     @jit
+    def clock_at(tables, stream, time, now, delay):
+        """Return the time before which nothing more comes."""
+        if counting:
+            return tables.counts[stream, TAKEN]
+        if not slowest:
+            return now - delay
+        seen = tables.seen
+        seen[stream] = max(seen[stream], time)
+        least = seen[0]
+        for other in range(1, len(seen)):
+            least = min(least, seen[other])
+        return least if least == NEVER else least - delay
+
+    @jit
     def take_one(tables, states, rows, i, delay, room, emit, out, found):
         stream = np.int64(rows.stream[i])
-        if counting:
-            now = tables.marks[NOW] + 1
-            clock = tables.counts[stream, TAKEN]
-        else:
-            now = max(tables.marks[NOW], rows.time[i])
-            clock = now - delay
+        now = tables.marks[NOW] + 1 if counting else max(tables.marks[NOW], rows.time[i])
         tables.marks[NOW] = now
+        clock = clock_at(tables, stream, rows.time[i], now, delay)
         expire(tables, states, clock_of(stream), clock, now)
         announce(tables, states, room, now)
         found = probe(tables, states, stream, room, now, emit, out, found)

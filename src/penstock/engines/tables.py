@@ -7,9 +7,7 @@ from ..core import keymap, stack
 from ..core.expiry import make_expiry
 from ..core.policy import grown
 from ..core.slots import chains, grow_held, make_held
-from .kernel import Form, Tables
-
-NEVER = np.iinfo(np.int64).min  # the time before the first row
+from .kernel import NEVER, Form, Tables
 
 
 def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
@@ -25,6 +23,7 @@ def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
         make_expiry(capacity, shape.streams if form.counting else 1),
         np.zeros((shape.streams, 5), np.int64),
         np.array([-1 if form.counting else NEVER, 0, 0], np.int64),
+        np.full(shape.streams, NEVER),
         lanes,
         np.zeros((shape.sides + 1, 3), np.int64),
     )

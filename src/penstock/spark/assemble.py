@@ -17,7 +17,7 @@ from .metrics import observed
 from .operator import run_buckets
 from .packets import SCHEMA, make_packer
 from .plan import KEY, Input, Plan, carried_delay, key_column, output_columns, quote
-from .session import check_settings, partitions
+from .session import check_settings, partitions, watermark_clock
 from .upstream import check_upstream
 
 Span = str | timedelta
@@ -66,6 +66,8 @@ def make_plan(
         joins=joins,
         within=None if options.within is None else microseconds(options.within, "within"),
         delay=_delay(sources, options.delay, streaming),
+        # A batch is joined in the order of time, so nobody lags behind.
+        clock=watermark_clock(session) if streaming else "fastest",
         budget=chosen.amount,
         in_bytes=chosen.in_bytes,
         policy=options.policy,
@@ -101,7 +103,7 @@ def _packed(frame: DataFrame, plan: Plan, number: int) -> DataFrame:
     needed = [name for name in source.names if source.pays(name) or name == source.time]
     columns = [key_column(source), *[F.col(quote(name)) for name in needed]]
     safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packer = make_packer(number, plan.labels, [KEY, *needed])
+    packer = make_packer(number, plan.labels, [KEY, *needed], source.time)
     return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 

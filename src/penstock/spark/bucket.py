@@ -4,6 +4,7 @@ Holds no algorithm: Arrow to NumPy columns, the engine, and back. The payloads o
 lie side by side with the engine's tuples.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -69,8 +70,10 @@ class Bucket:
             place = np.cumsum(streams == number) - 1
             self.payloads[number] = take_rows(payload, place[kept[streams[kept] == number]])
 
-    def take(self, packets: list[tuple[int, bytes]]) -> Outcome:
-        """Take the packets of one micro-batch."""
+    def take(
+        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
+    ) -> Outcome:
+        """Take the packets of one micro-batch; `latest` are the largest times in all buckets."""
         tables: list[list[pa.Table]] = [[] for _ in self.plan.inputs]
         for side, packet in packets:
             if packet:
@@ -79,10 +82,13 @@ class Bucket:
             return Outcome([], self._report(self.stored_bytes), None)
         sides = self._sides(tables)
         rows, joined = self._push(sides)
+        if latest is not None:
+            self.join.advance(latest)
         results = gather(self.plan, sides, rows, joined)
         self.totals["matched"] += results.total
         if self.shadow is not None:
             self.shadow.found(sides, results)
+            self.shadow.forget(self.join)
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
@@ -113,8 +119,8 @@ class Bucket:
         null = np.concatenate([side.null[side.held :] for side in sides])
         self._positions = self._number(sides)
         if self.shadow is not None:
-            now = self.join.now
-            taken = ~null if now is None else ~null & (time >= now - self.plan.delay)
+            watermark = self.join.watermark
+            taken = ~null if watermark is None else ~null & (time >= watermark)
             self.shadow.take(stream[taken], key[taken], time[taken])
         matches = self.join.push(
             stream,
@@ -173,8 +179,7 @@ def make_shadow(plan: Plan) -> PairShadow | KeyShadow | None:
     if plan.budget is None or not plan.sample:
         return None
     pairs = all(len(join) == 2 for join in plan.joins)
-    kind = PairShadow if pairs else KeyShadow
-    return kind(plan.joins, plan.within, plan.delay, plan.sample)
+    return PairShadow(plan) if pairs else KeyShadow(plan)
 
 
 def make_join(plan: Plan, number: int) -> Join:
@@ -186,6 +191,7 @@ def make_join(plan: Plan, number: int) -> Join:
         joins=plan.joins,
         layout=plan.layout,
         delay=plan.delay,
+        clock=plan.clock,
         sized=plan.in_bytes,
         seed=plan.seed + number,
     )

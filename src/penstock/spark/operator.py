@@ -5,13 +5,14 @@ pass on packets and counters.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from ..engines.kernel import NEVER
 from .bucket import COUNTED, Bucket, Outcome
 from .estimate import SUMS
 from .packets import settle
@@ -19,6 +20,7 @@ from .plan import Plan
 from .results import Packet
 
 PACKET = "join int, packet binary"
+PACKED = ("side", "place", "latest", "packet")
 
 
 def counter_names(streams: int) -> list[str]:
@@ -44,13 +46,10 @@ def _stateful(plan: Plan, names: list[str]) -> Callable:
 
     def advance(key: tuple, frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
         _hush()
-        packets = _in_order(
-            row
-            for frame in frames
-            for row in zip(frame["side"], frame["place"], frame["packet"], strict=True)
-        )
+        rows = [row for frame in frames for row in zip(*map(frame.get, PACKED), strict=True)]
         before = bytes(state.get[0]) if state.exists else None
-        outcome = Bucket(plan, numbers[key[0]], before).take(packets)
+        bucket = Bucket(plan, numbers[key[0]], before)
+        outcome = bucket.take(_in_order(rows), _latest(rows, len(plan.inputs)))
         if outcome.state is not None:
             state.update((outcome.state,))
         settle()
@@ -63,9 +62,8 @@ def _stateless(plan: Plan, names: list[str]) -> Callable:
     numbers = {label: number for number, label in enumerate(plan.labels)}
 
     def finish(key: tuple, table: pa.Table) -> pa.Table:
-        columns = [table[name].to_pylist() for name in ("side", "place", "packet")]
-        packets = _in_order(zip(*columns, strict=True))
-        outcome = Bucket(plan, numbers[key[0].as_py()]).take(packets)
+        rows = list(zip(*(table[name].to_pylist() for name in PACKED), strict=True))
+        outcome = Bucket(plan, numbers[key[0].as_py()]).take(_in_order(rows))
         settle()
         made = _columns(outcome, names)
         kinds = [pa.int32(), pa.binary(), *[pa.float64()] * len(names)]
@@ -75,10 +73,17 @@ def _stateless(plan: Plan, names: list[str]) -> Callable:
     return finish
 
 
-def _in_order(packets: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, bytes]]:
+def _in_order(rows: list[tuple]) -> list[tuple[int, bytes]]:
     """Return (side, packet) in the order in which they were packed, however they came."""
-    ordered = sorted(packets, key=lambda row: (row[0], row[1]))
-    return [(int(side), packet) for side, _, packet in ordered]
+    return [(int(side), packet) for side, _, _, packet in sorted(rows, key=lambda row: row[:2])]
+
+
+def _latest(rows: list[tuple], sides: int) -> list[int]:
+    """Return the latest time of each side in the whole micro-batch."""
+    latest = [NEVER] * sides
+    for side, _, time, _ in rows:
+        latest[side] = max(int(time), latest[side])
+    return latest
 
 
 def _columns(outcome: Outcome, names: list[str]) -> dict[str, list]:

@@ -9,21 +9,24 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from ..engines.kernel import NEVER
 from .buckets import sort_by_bucket
 from .plan import KEY
 
-SCHEMA = "bucket int, side int, place long, packet binary"
+SCHEMA = "bucket int, side int, place long, latest long, packet binary"
 ROWS = 1_000_000  # a packet holds at most so many rows
 BYTES = 32 << 20  # and about so many bytes
 _tasks = 0
 
 
-def make_packer(side: int, labels: tuple[int, ...], names: list[str]) -> Callable:
+def make_packer(side: int, labels: tuple[int, ...], names: list[str], time: str) -> Callable:
     """Return the function for `mapInArrow` that packs the rows of one side.
 
-    `names` are those of the columns: `mapInArrow` itself cannot take a name with a dot in it.
+    `names` are those of the columns: `mapInArrow` itself cannot take a name with a dot in it. Every
+    packet also tells the latest `time` of all rows packed with it, whatever their bucket.
     """
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -37,21 +40,23 @@ def make_packer(side: int, labels: tuple[int, ...], names: list[str]) -> Callabl
                 waiting.append(batch.rename_columns(names))
                 rows, size = rows + batch.num_rows, size + batch.nbytes
             if rows >= ROWS or size >= BYTES:
-                yield _packets(waiting, side, place, labels)
+                yield _packets(waiting, side, place, labels, time)
                 waiting, rows, size, place = [], 0, 0, place + 1
         # The last one is sent even if empty: so every bucket reports in every micro-batch.
-        yield _packets(waiting, side, place, labels)
+        yield _packets(waiting, side, place, labels, time)
         settle()
 
     return pack
 
 
 def _packets(
-    batches: list[pa.RecordBatch], side: int, place: int, labels: tuple[int, ...]
+    batches: list[pa.RecordBatch], side: int, place: int, labels: tuple[int, ...], time: str
 ) -> pa.RecordBatch:
     blobs: list[bytes] = [b""] * len(labels)
+    latest = NEVER
     if batches:
         table = pa.Table.from_batches(batches).combine_chunks()
+        latest = _latest(table.column(time))
         order, start = _by_bucket(table.column(KEY), len(labels))
         table = table.take(pa.array(order))
         for number in range(len(labels)):
@@ -63,10 +68,17 @@ def _packets(
             pa.array(labels, pa.int32()),
             pa.array([side] * len(labels), pa.int32()),
             pa.array([place] * len(labels), pa.int64()),
+            pa.array([latest] * len(labels), pa.int64()),
             pa.array(blobs, pa.binary()),
         ],
-        names=["bucket", "side", "place", "packet"],
+        names=["bucket", "side", "place", "latest", "packet"],
     )
+
+
+def _latest(times: pa.ChunkedArray) -> int:
+    """Return the latest time in microseconds, which is what Spark counts in."""
+    latest = pc.max(times.cast(pa.int64())).as_py()
+    return NEVER if latest is None else latest
 
 
 def _by_bucket(keys: pa.ChunkedArray, buckets: int) -> tuple[np.ndarray, np.ndarray]:

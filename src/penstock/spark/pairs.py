@@ -13,8 +13,9 @@ import numpy as np
 
 from ..core.jit import jit, kernel
 from ..core.rng import mix
-from ..core.shape import Joins
+from ..engines import Join
 from .estimate import GROUPS, sums_of
+from .plan import Plan
 from .results import Results
 from .rows import Side
 
@@ -36,17 +37,15 @@ def _groups(side: Any, key: Any, time: Any, threshold: Any, out: Any) -> None:
 class PairShadow:
     """The watched rows of one bucket, and what became of them."""
 
-    def __init__(self, joins: Joins, within: int | None, delay: int, sample: float):
-        self.joins = joins
-        self.within = within
-        self.delay = delay
-        self.sample = sample
+    def __init__(self, plan: Plan):
+        self.joins = joins = plan.joins
+        self.within = plan.within
+        self.sample = plan.sample
         streams = {leg[0]: other[0] for a, b in joins for leg, other in ((a, b), (b, a))}
         self.partner = np.array([streams[stream] for stream in range(len(streams))])
         self.side = np.empty(0, np.int64)
         self.key = np.empty(0, np.int64)
         self.time = np.empty(0, np.int64)
-        self.now = -(2**62)
         self.expected = np.zeros(GROUPS, np.int64)
         self.actual = np.zeros(GROUPS, np.int64)
 
@@ -108,14 +107,17 @@ class PairShadow:
     def _watch(
         self, side: np.ndarray, key: np.ndarray, time: np.ndarray, chosen: np.ndarray
     ) -> None:
-        """Watch some more rows, and forget those that can meet nothing any more."""
+        """Watch some more rows."""
         columns = zip((self.side, self.key, self.time), (side, key, time), strict=True)
         merged = [np.concatenate([old, new[chosen]]) for old, new in columns]
-        self.now = max(self.now, int(time.max(initial=self.now)))
-        if self.within is not None:
-            alive = merged[2] + self.within >= self.now - self.delay
-            merged = [column[alive] for column in merged]
         self.side, self.key, self.time = merged
+
+    def forget(self, real: Join) -> None:
+        """Forget the rows that can meet nothing any more."""
+        if self.within is None or real.watermark is None:
+            return
+        alive = self.time + self.within >= real.watermark
+        self.side, self.key, self.time = self.side[alive], self.key[alive], self.time[alive]
 
     def found(self, sides: list[Side], results: Results) -> None:
         """Take note of the results that the real join produced."""
@@ -138,7 +140,6 @@ class PairShadow:
             "side": self.side.astype(np.int8),
             "key": self.key,
             "time": self.time,
-            "now": np.array([self.now]),
             "expected": self.expected,
             "actual": self.actual,
             "sample": np.array([self.sample]),
@@ -150,7 +151,6 @@ class PairShadow:
             return False
         self.side = saved["side"].astype(np.int64)
         self.key, self.time = saved["key"], saved["time"]
-        self.now = int(saved["now"][0])
         self.expected, self.actual = np.array(saved["expected"]), np.array(saved["actual"])
         return True
 

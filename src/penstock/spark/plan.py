@@ -46,6 +46,7 @@ class Plan:
     joins: Joins
     within: int | None
     delay: int
+    clock: str  # which stream sets it; see `engines.Join`
     budget: int | None
     in_bytes: bool
     policy: str

@@ -56,6 +56,12 @@ def partitions(session: Any) -> int:
     return int(session.conf.get("spark.sql.shuffle.partitions", "200"))
 
 
+def watermark_clock(session: Any) -> str:
+    """Return which stream sets the clock, as Spark has it for queries of several sources."""
+    policy = session.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min")
+    return "fastest" if str(policy).lower() == "max" else "slowest"
+
+
 def package_zip(folder: str | Path) -> Path:
     """Write the package as a zip file that Spark can ship to its executors, and return its path.
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..core.jit import jit, kernel
 from ..core.rng import mix
-from ..core.shape import Joins
 from ..engines import Join
 from .estimate import GROUPS, sums_of
+from .plan import Plan
 from .results import Results
 from .rows import Side
 
@@ -41,9 +41,11 @@ def groups_of(keys: np.ndarray, sample: float) -> np.ndarray:
 class KeyShadow:
     """The exact join of the sampled keys of one bucket."""
 
-    def __init__(self, joins: Joins, within: int | None, delay: int, sample: float):
-        self.sample = sample
-        self.join = Join(budget=None, within=within, delay=delay, joins=joins)
+    def __init__(self, plan: Plan):
+        self.sample = plan.sample
+        self.join = Join(
+            budget=None, within=plan.within, delay=plan.delay, clock=plan.clock, joins=plan.joins
+        )
         self.expected = np.zeros(GROUPS, np.int64)
         self.actual = np.zeros(GROUPS, np.int64)
 
@@ -65,6 +67,10 @@ class KeyShadow:
             first = self.join.form.shape.joins[join][0][0]
             group = groups_of(sides[first].key[rows[:, 0]], self.sample)
             self.actual += np.bincount(group[group >= 0], minlength=GROUPS)
+
+    def forget(self, real: Join) -> None:
+        """Let go what has no future by the clock of the real join, which sees more rows."""
+        self.join.advance(real.reached)
 
     def start(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> None:
         """Begin beside a join that holds rows already; what it lost before is not known."""

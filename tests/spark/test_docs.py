@@ -1,0 +1,23 @@
+"""The guides run as they are written."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["join.md"])
+def test_every_block_runs(spark, page):
+    names: dict = {}
+    found = blocks(page)
+    assert found
+    for number, block in enumerate(found):
+        exec(compile(block, f"{page}, block {number + 1}", "exec"), names)
