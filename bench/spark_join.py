@@ -1,34 +1,32 @@
 """Spark's own stream-stream join and Penstock's side by side, in one run.
 
-Every contender joins the same files: a window of 100 s at 1,000 rows a second and side, about one
-match a row, one file a side and micro-batch. Reported are medians of the steady micro-batches,
-after those in which the window fills and the machine warms up; the machine is shared, so only
+Every contender joins the same files in a fresh process, so that the memory one takes is not held
+against the next. Reported are medians of the steady micro-batches; the machine is shared, so only
 ratios within one run mean much.
+
+    python bench/spark_join.py --json bench/results/spark_join.json      # half an hour
+    python bench/spark_join.py --only stress --json ...                  # one part of it
 """
 
 import argparse
 import json
-import platform
-import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
-import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np
-import psutil
-import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Console
-from rich.table import Table
+from rich.progress import track
 
-WITHIN_SECONDS, DELAY_SECONDS, RATE = 100, 10, 1_000
-SCHEMAS = {
-    "numeric": "k long, ts timestamp, v double",
-    "strings": "k long, ts timestamp, a string, b string",
-}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.memory import Peak
+from bench.spark_report import draw, show
+from bench.spark_streams import DELAY, SCHEMAS, Workload, write_files
+
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 STORE = "spark.sql.streaming.stateStore.providerClass"
 FORMAT = "spark.sql.streaming.join.stateFormatVersion"
@@ -40,214 +38,204 @@ class Contender:
 
     name: str
     settings: tuple[tuple[str, str], ...] = ()
-    budget_share: float | None = None  # of the window; ours only
     ours: bool = False
+    share: float | None = None  # of the window that may be held; None: all of it
+    buckets: int | None = None
 
 
-OWN_MEMORY = Contender("spark, in memory")
-OWN_ROCKS_2 = Contender("spark, RocksDB, format 2", ((STORE, ROCKS), (FORMAT, "2")))
-OWN_ROCKS_4 = Contender("spark, RocksDB, format 4", ((STORE, ROCKS), (FORMAT, "4")))
+OWN = (
+    Contender("spark, in memory"),
+    Contender("spark, RocksDB, format 2", ((STORE, ROCKS), (FORMAT, "2"))),
+    Contender("spark, RocksDB, format 4", ((STORE, ROCKS), (FORMAT, "4"))),
+)
 EXACT = Contender("penstock, exact", ours=True)
-TENTH = Contender("penstock, 10 % of the window", budget_share=0.10, ours=True)
-HUNDREDTH = Contender("penstock, 1 % of the window", budget_share=0.01, ours=True)
-ALL = (OWN_MEMORY, OWN_ROCKS_2, OWN_ROCKS_4, EXACT, TENTH, HUNDREDTH)
+TENTH = Contender("penstock, 10 %", ours=True, share=0.10)
+HUNDREDTH = Contender("penstock, 1 %", ours=True, share=0.01)
 
 
-def write_files(folder: Path, kind: str, rows: int, batches: int) -> None:
-    """Write one file a side and micro-batch; `rows` counts both sides."""
-    per_side = rows // 2
-    words = np.array([f"word-{number:06d}" for number in range(10_000)])
-    for side in (0, 1):
-        random = np.random.default_rng(side)
-        (folder / f"side{side}").mkdir(parents=True)
-        for batch in range(batches):
-            first = batch * per_side
-            micros = (first + np.arange(per_side)) * (1_000_000 // RATE)
-            columns = {
-                "k": random.integers(0, 2 * WITHIN_SECONDS * RATE, per_side),
-                "ts": pa.array(micros).view(pa.timestamp("us", "UTC")),
-            }
-            if kind == "numeric":
-                columns["v"] = random.random(per_side)
-            else:
-                columns["a"] = words[random.integers(0, len(words), per_side)]
-                columns["b"] = words[random.integers(0, len(words), per_side)]
-            pq.write_table(pa.table(columns), folder / f"side{side}" / f"{batch:05d}.parquet")
+@dataclass(frozen=True)
+class Case:
+    """One contender at one workload, and how many micro-batches it runs."""
+
+    part: str
+    work: Workload
+    contender: Contender
+    warm: int
+    steady: int
 
 
-class Peak:
-    """The most memory that the JVM and the Python workers took while it watched."""
-
-    def __init__(self) -> None:
-        self.jvm = self.python = 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def _watch(self) -> None:
-        me = psutil.Process()
-        while not self._stop.wait(0.5):
-            jvm = python = 0
-            for child in me.children(recursive=True):
-                try:
-                    size = child.memory_info().rss
-                    if "java" in child.name():
-                        jvm += size
-                    else:
-                        python += size
-                except psutil.Error:
-                    continue
-            self.jvm, self.python = max(self.jvm, jvm), max(self.python, python)
-
-    def __enter__(self) -> "Peak":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+def cases() -> list[Case]:
+    """Return everything that can be measured, part by part."""
+    return [*_sizes(), *_large_window(), *_buckets(), *_stress(), *_long()]
 
 
-def frame(spark, contender: Contender, folder: Path, kind: str):
+def _sizes() -> list[Case]:
+    made = []
+    lengths = {1_000_000: (3, 5), 100_000: (10, 10), 10_000: (25, 15)}  # warm, steady
+    for kind in SCHEMAS:
+        for rows, (warm, steady) in lengths.items():
+            work = Workload(f"{kind}, {rows:,} rows a batch", kind, rows)
+            made += [Case("sizes", work, own, warm, steady) for own in OWN]
+            for ours in (EXACT, TENTH, HUNDREDTH):  # cheap, so more of them
+                made.append(Case("sizes", work, ours, 2 * warm, 2 * steady))
+    return made
+
+
+def _large_window() -> list[Case]:
+    """Small batches against a state of two million rows: where a blob written anew must hurt."""
+    work = Workload("numeric, 10,000 rows a batch, window of 1,000 s", "numeric", 10_000, 1_000)
+    return [Case("large window", work, who, 20, 15) for who in (*OWN, EXACT, TENTH, HUNDREDTH)]
+
+
+def _buckets() -> list[Case]:
+    made = []
+    for rows in (1_000_000, 100_000, 10_000):
+        work = Workload(f"numeric, {rows:,} rows a batch", "numeric", rows)
+        for count in (1, 2, 4, 8, 16):
+            who = replace(EXACT, name=f"{count} buckets", buckets=count)
+            made.append(Case("buckets", work, who, 8, 12))
+    return made
+
+
+def _stress() -> list[Case]:
+    calm = Workload("calm", "numeric", 1_000_000)
+    made = [Case("stress", calm, TENTH, 6, 9)]
+    for work in (
+        replace(calm, name="one key has half of all rows", hot=0.5),
+        replace(calm, name="20 quiet batches, then one 50 times as large", rows=20_000, burst=50),
+        replace(calm, name="a million rows expire at once", window=500, jump=2_000),
+    ):
+        made.append(Case("stress", work, TENTH, 6, 36 if work.burst > 1 else 9))
+    wide = replace(calm, name="calm, window of 500 s", window=500)
+    whole = replace(calm, name="a million rows expire at once", window=500, jump=2_000)
+    return [*made, Case("stress", wide, EXACT, 6, 9), Case("stress", whole, EXACT, 6, 9)]
+
+
+def _long() -> list[Case]:
+    work = Workload("ten times as long: 200 batches of 100,000 rows", "numeric", 100_000)
+    return [Case("long", work, who, 20, 200) for who in (EXACT, TENTH)]
+
+
+def measure(case: Case, folder: Path) -> dict:
+    """Run one contender over the files, and return its figures."""
+    from penstock.spark import metrics
+    from penstock.spark.session import local
+
+    spark = local(memory="8g", **{"spark.sql.streaming.numRecentProgressUpdates": 1000})
+    spark.sparkContext.setLogLevel("ERROR")
+    for name, value in case.contender.settings:
+        spark.conf.set(name, value)
+    wanted = case.warm + case.steady
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as checkpoint, Peak() as peak:
+        query = (
+            _joined(spark, case, folder)
+            .writeStream.format("noop")
+            .option("checkpointLocation", checkpoint)
+            .trigger(availableNow=True)
+            .start()
+        )
+        while query.isActive and len(_with_data(query)) < wanted + 1:
+            query.awaitTermination(0.2)
+        query.stop()
+        done = _with_data(query)[:wanted]
+        ours = metrics(query) if case.contender.ours else None
+    spark.stop()
+    steady = done[case.warm :]
+    state = ours.bytes_held if ours else steady[-1]["stateOperators"][0]["memoryUsedBytes"]
+    seconds = [batch["durationMs"]["triggerExecution"] / 1000 for batch in steady]
+    return {
+        "seconds": seconds,
+        "rows": [batch["numInputRows"] for batch in steady],
+        "seconds_a_batch": statistics.median(seconds),
+        "rows_per_second": statistics.median(
+            batch["numInputRows"] / taken for batch, taken in zip(steady, seconds, strict=True)
+        ),
+        "state_bytes": state,
+        "state_rows": ours.rows_held if ours else steady[-1]["stateOperators"][0]["numRowsTotal"],
+        "peak_jvm_bytes": peak.jvm,
+        "peak_python_bytes": peak.python,
+        "recall": ours.recall if ours else None,
+    }
+
+
+def _with_data(query) -> list:
+    return [batch for batch in query.recentProgress if batch["numInputRows"]]
+
+
+def _joined(spark, case: Case, folder: Path):
     """Return the joined stream of one contender."""
     from pyspark.sql import functions as F
 
     from penstock.spark import join
 
+    work, who = case.work, case.contender
     sides = [
-        spark.readStream.schema(SCHEMAS[kind])
+        spark.readStream.schema(SCHEMAS[work.kind])
         .option("maxFilesPerTrigger", 1)
         .parquet(str(folder / f"side{side}"))
         for side in (0, 1)
     ]
-    if contender.ours:
-        window = 2 * RATE * (WITHIN_SECONDS + DELAY_SECONDS)
-        budget = None
-        if contender.budget_share is not None:
-            budget = int(window * contender.budget_share)
-        return join(
-            *sides,
-            "k",
-            time="ts",
-            within=f"{WITHIN_SECONDS} seconds",
-            delay=f"{DELAY_SECONDS} seconds",
-            budget=budget,
-        )
+    if who.ours:
+        budget = None if who.share is None else int(work.window_rows * who.share)
+        times = {"within": f"{work.window} seconds", "delay": f"{DELAY} seconds"}
+        return join(*sides, "k", time="ts", budget=budget, buckets=who.buckets, **times)
     left, right = (
-        side.withWatermark("ts", f"{DELAY_SECONDS} seconds").alias(name)
+        side.withWatermark("ts", f"{DELAY} seconds").alias(name)
         for side, name in zip(sides, "lr", strict=True)
     )
-    span = f"interval {WITHIN_SECONDS} seconds"
+    span = f"interval {work.window} seconds"
     near = F.expr(f"l.k = r.k and l.ts between r.ts - {span} and r.ts + {span}")
     return left.join(right, near)
 
 
-def measure(spark, contender: Contender, folder: Path, kind: str, warm: int) -> dict:
-    """Run one contender over all files and return its figures."""
-    from penstock.spark import metrics
-
-    before = {name: spark.conf.get(name, None) for name, _ in contender.settings}
-    for name, value in contender.settings:
-        spark.conf.set(name, value)
-    checkpoint = tempfile.mkdtemp(prefix="penstock-bench-")
-    try:
-        with Peak() as peak:
-            query = (
-                frame(spark, contender, folder, kind)
-                .writeStream.format("noop")
-                .option("checkpointLocation", checkpoint)
-                .trigger(availableNow=True)
-                .start()
-            )
-            query.awaitTermination()
-        steady = [p for p in query.recentProgress if p["numInputRows"]][warm:]
-        seconds = statistics.median(p["durationMs"]["triggerExecution"] for p in steady) / 1000
-        rows = statistics.median(p["numInputRows"] for p in steady)
-        ours = metrics(query) if contender.ours else None
-        state = ours.bytes_held if ours else steady[-1]["stateOperators"][0]["memoryUsedBytes"]
-        return {
-            "seconds_a_batch": seconds,
-            "rows_per_second": rows / seconds,
-            "state_bytes": state,
-            "peak_jvm_bytes": peak.jvm,
-            "peak_python_bytes": peak.python,
-            "batches_measured": len(steady),
-            "metrics": asdict(ours) if ours else None,
-        }
-    finally:
-        shutil.rmtree(checkpoint, ignore_errors=True)
-        for name, value in before.items():
-            if value is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, value)
-
-
-def run(kinds, sizes, batches: int, warm: int, contenders, console: Console) -> dict:
-    """Measure every contender on every kind and size of batch."""
-    from penstock.spark.session import local
-
-    spark = local(memory="8g")
-    spark.sparkContext.setLogLevel("ERROR")
-    report: dict = {"machine": platform.machine(), "batches": batches, "results": []}
-    for kind in kinds:
-        for rows in sizes:
-            with tempfile.TemporaryDirectory(prefix="penstock-data-") as folder:
-                write_files(Path(folder), kind, rows, batches)
-                for contender in contenders:
-                    began = time.perf_counter()
-                    figures = measure(spark, contender, Path(folder), kind, warm)
-                    report["results"].append(
-                        {"kind": kind, "rows_a_batch": rows, "contender": contender.name} | figures
-                    )
-                    console.print(
-                        f"{kind} {rows:,}: {contender.name}: {figures['seconds_a_batch']:.2f} s a "
-                        f"batch ({time.perf_counter() - began:.0f} s in all)"
-                    )
-    spark.stop()
+def run(chosen: list[Case], out: Path) -> dict:
+    """Measure all cases; what is done is on disk at once."""
+    report: dict = {"when": time.strftime("%Y-%m-%d"), "results": []}
+    console = Console(stderr=True)
+    works = dict.fromkeys(case.work for case in chosen)
+    for work in track(works, "measuring", console=console):
+        mine = [case for case in chosen if case.work == work]
+        with tempfile.TemporaryDirectory(prefix="penstock-data-") as folder:
+            write_files(Path(folder), work, max(case.warm + case.steady for case in mine) + 2)
+            for case in mine:
+                figures = apart(case, folder)
+                console.print(f"{work.name}: {case.contender.name}: {figures['seconds_a_batch']} s")
+                about = {"part": case.part, "workload": asdict(work), "who": case.contender.name}
+                report["results"].append(about | figures)
+                out.parent.mkdir(parents=True, exist_ok=True)
+                out.write_text(json.dumps(report, indent=1) + "\n")
     return report
 
 
-def show(report: dict, console: Console) -> None:
-    """Print a table per kind and size, with ratios to the in-memory join of Spark."""
-    groups: dict = {}
-    for row in report["results"]:
-        groups.setdefault((row["kind"], row["rows_a_batch"]), []).append(row)
-    for (kind, size), rows in groups.items():
-        base = next((r for r in rows if r["contender"] == OWN_MEMORY.name), rows[0])
-        table = Table(title=f"{kind}, {size:,} rows a batch", title_justify="left")
-        columns = ("s a batch", "rows/s", "x own", "state MB", "JVM MB", "Python MB")
-        table.add_column("contender")
-        for name in columns:
-            table.add_column(name, justify="right")
-        for row in rows:
-            table.add_row(
-                row["contender"],
-                f"{row['seconds_a_batch']:.2f}",
-                f"{row['rows_per_second']:,.0f}",
-                f"{row['rows_per_second'] / base['rows_per_second']:.1f}",
-                f"{row['state_bytes'] / 1e6:.1f}",
-                f"{row['peak_jvm_bytes'] / 1e6:.0f}",
-                f"{row['peak_python_bytes'] / 1e6:.0f}",
-            )
-        console.print(table)
+def apart(case: Case, folder: str) -> dict:
+    """Measure one case in a process of its own."""
+    number = str(cases().index(case))
+    command = [sys.executable, __file__, "--one", number, "--folder", folder]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="where to write the report")
-    parser.add_argument("--kinds", nargs="+", default=list(SCHEMAS), choices=list(SCHEMAS))
-    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--batches", type=int, default=10)
-    parser.add_argument("--warm", type=int, default=4, help="micro-batches that are not counted")
-    parser.add_argument("--contenders", nargs="+", default=[c.name for c in ALL])
-    options = parser.parse_args()
-    chosen = [c for c in ALL if c.name in options.contenders]
-    console = Console(stderr=True)
-    report = run(options.kinds, options.rows, options.batches, options.warm, chosen, console)
+    parts = list(dict.fromkeys(case.part for case in cases()))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, default=Path("bench/results/spark_join.json"))
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--rows", type=int, nargs="+", help="only these sizes of batches")
+    parser.add_argument("--show", action="store_true", help="show an earlier report again")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one is not None:
+        print(json.dumps(measure(cases()[given.one], given.folder)))
+        return
+    if given.show:
+        report = json.loads(given.json.read_text())
+    else:
+        chosen = [c for c in cases() if c.part in given.only]
+        chosen = [c for c in chosen if not given.rows or c.work.rows in given.rows]
+        report = run(chosen, given.json)
     show(report, Console())
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=1, default=str) + "\n")
+    draw(report, given.json.with_suffix(".png"))
 
 
 if __name__ == "__main__":
