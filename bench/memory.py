@@ -6,7 +6,7 @@ import psutil
 
 
 class Peak:
-    """Watches the JVM and the Python workers below this process."""
+    """Watches the JVM and the Python workers below this process; pages they share count twice."""
 
     def __init__(self) -> None:
         self.jvm = self.python = 0
@@ -19,8 +19,7 @@ class Peak:
             sizes = {"jvm": 0, "python": 0}
             for child in me.children(recursive=True):
                 try:
-                    # Forked workers share most of their memory: count what is each one's own.
-                    size, java = child.memory_full_info().uss, "java" in child.name()
+                    size, java = child.memory_info().rss, "java" in child.name()
                 except psutil.Error:  # it has just ended
                     continue
                 sizes["jvm" if java else "python"] += size

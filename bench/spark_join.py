@@ -121,7 +121,11 @@ def measure(case: Case, folder: Path) -> dict:
     from penstock.spark import metrics
     from penstock.spark.session import local
 
-    spark = local(memory="8g", **{"spark.sql.streaming.numRecentProgressUpdates": 1000})
+    settings = {
+        "spark.sql.streaming.numRecentProgressUpdates": 1000,
+        "spark.ui.showConsoleProgress": "false",
+    }
+    spark = local(memory="8g", **settings)
     spark.sparkContext.setLogLevel("ERROR")
     for name, value in case.contender.settings:
         spark.conf.set(name, value)
@@ -199,7 +203,9 @@ def run(chosen: list[Case], out: Path) -> dict:
             write_files(Path(folder), work, max(case.warm + case.steady for case in mine) + 2)
             for case in mine:
                 figures = apart(case, folder)
-                console.print(f"{work.name}: {case.contender.name}: {figures['seconds_a_batch']} s")
+                console.print(
+                    f"{work.name}: {case.contender.name}: {figures['seconds_a_batch']:.2f} s"
+                )
                 about = {"part": case.part, "workload": asdict(work), "who": case.contender.name}
                 report["results"].append(about | figures)
                 out.parent.mkdir(parents=True, exist_ok=True)
@@ -211,7 +217,9 @@ def apart(case: Case, folder: str) -> dict:
     """Measure one case in a process of its own."""
     number = str(cases().index(case))
     command = [sys.executable, __file__, "--one", number, "--folder", folder]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{case.work.name}: {case.contender.name} failed\n{done.stderr[-3000:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -221,6 +229,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("bench/results/spark_join.json"))
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--rows", type=int, nargs="+", help="only these sizes of batches")
+    parser.add_argument("--who", default="", help="only contenders whose name holds this")
     parser.add_argument("--show", action="store_true", help="show an earlier report again")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -233,6 +242,7 @@ def main() -> None:
     else:
         chosen = [c for c in cases() if c.part in given.only]
         chosen = [c for c in chosen if not given.rows or c.work.rows in given.rows]
+        chosen = [c for c in chosen if given.who in c.contender.name]
         report = run(chosen, given.json)
     show(report, Console())
     draw(report, given.json.with_suffix(".png"))

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-COLUMNS = ("s a batch", "rows/s", "x in memory", "state MB", "JVM MB", "Python MB", "recall")
+COLUMNS = ("s a batch", "rows/s", "x first", "state MB", "JVM MB", "Python MB", "recall")
 COLOURS = {
     "spark, in memory": "#9aa0a6",
     "spark, RocksDB, format 2": "#c58b4b",
@@ -17,10 +17,10 @@ COLOURS = {
 
 
 def show(report: dict, console: Console) -> None:
-    """Print a table per workload, with ratios to the in-memory join of Spark where it ran."""
+    """Print a table per workload, with ratios to the first contender, mostly Spark's own join."""
     for (part, name), rows in _groups(report).items():
         table = Table(title=f"{part}: {name}", title_justify="left")
-        table.add_column("who")
+        table.add_column("who", no_wrap=True)
         for column in COLUMNS:
             table.add_column(column, justify="right")
         base = rows[0]["rows_per_second"]
