@@ -269,8 +269,8 @@ def blind(rng, models):
 
 
 def everything(r, s):
-    """Return the results of an unlimited memory."""
-    return join_steps(r, s, 2 * len(r), lambda *_: 0, warmup=40)
+    """Return the results of an unlimited memory, without those of the first 40 steps."""
+    return sum(s[:t].count(r[t]) + r[:t].count(s[t]) for t in range(40, len(r)))
 
 
 def recall_gained(models):
