@@ -5,14 +5,16 @@ when, whatever its value turns out to be. Here the sequences are listed. `adapti
 the values that have come before it decides, and so is the true optimum.
 
 A tuple is (side, law); a law is a dictionary value -> probability, whose missing mass is a value
-that joins nothing. A step is (law of the new R tuple, law of the new S tuple). Laws of different
-tuples must be independent of each other, given what is known at the first step. Step 0 is now: its
-joins are past, its newcomers are candidates, and benefits count from step 1.
+that joins nothing. A step is (law of the new R tuple, law of the new S tuple). Laws of tuples that
+may join must be independent, given what is known at the first step; for `adaptive` all laws. Step 0
+is now: its joins are past, its newcomers are candidates, and benefits count from step 1.
 
 Source: Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005), section 4.
 """
 
 from itertools import combinations, product
+
+from .heeb import futures, moment
 
 # The example of section 4: one place, which holds an R tuple of value 1.
 EXAMPLE_HELD = ((0, {1: 1.0}),)
@@ -53,6 +55,19 @@ def flow_expect(held, steps, memory):
     """Return the best sequence's (expected benefit, what it keeps now); of equals the first."""
     benefit, kept = max(sequences(held, steps, memory), key=lambda found: found[0])
     return benefit, kept[0]
+
+
+def steps_ahead(models, history, lookahead):
+    """Return step 0, which is in the history, and the laws of the next steps as seen from it.
+
+    `history` holds the values of R and of S so far. A stream's values at different times may depend
+    on each other: a tuple is only ever compared with one of the other stream.
+    """
+    sides = []
+    for model, values in zip(models, history, strict=True):
+        t, x = moment(model, values)
+        sides.append([{x: 1.0}, *futures(model, t, x, lookahead)])
+    return list(zip(*sides, strict=True))
 
 
 def outcomes(step):

@@ -12,7 +12,9 @@ from .flowexpect import (
     flow_expect,
     joins,
     sequences,
+    steps_ahead,
 )
+from .models import Trend, Walk
 from .offline import opt_join
 
 
@@ -48,6 +50,18 @@ def test_adaptive_decisions_gain_more():
 def test_joins_multiplies_the_chances():
     held = [(0, {1: 0.5, 2: 0.5}), (1, {3: 1.0})]
     assert joins(held, ({3: 0.25}, {1: 0.5, 2: 0.25})) == 0.25 + 0.125 + 0.25
+
+
+def test_steps_ahead_of_a_walk_and_a_trend():
+    models = Walk({-1: 0.5, 1: 0.5}), Trend(1, 0, {0: 1.0})
+    assert steps_ahead(models, ([0, 1], [0, 1]), 2) == [
+        ({1: 1.0}, {1: 1.0}),
+        ({0: 0.5, 2: 0.5}, {2: 1.0}),
+        ({-1: 0.25, 1: 0.5, 3: 0.25}, {3: 1.0}),
+    ]
+    # one place: the newcomers R1 and S1; R brings a 1 at the second step with chance 1/2
+    benefit, (kept,) = flow_expect((), steps_ahead(models, ([0, 1], [0, 1]), 2), memory=1)
+    assert (benefit, name(kept)) == (0.5, "S1")
 
 
 LAW = st.sampled_from([{}, {1: 1.0}, {2: 1.0}, {1: 0.5}, {1: 0.25, 2: 0.75}])
