@@ -12,10 +12,13 @@ Where the paper is silent, the simplest was taken:
   range is cut into buckets of equal width.
 - Every further `every` observations old ones decay, then one bucket is split and two are merged.
 - Decay: counts and sums of squares shrink, mean and deviation stay, so the past weighs less.
-- Split: the bucket of the largest deviation, in the middle; both halves have its mean and deviation
-  and half its count. A bucket of a single offset is not split.
-- Merge: the two neighbours of the lowest deviation together, to make room for the split, and only
-  if they deviate less than the bucket that is split. Without room and without them, no split.
+- Split: the bucket that deviates most, in the middle; both halves have its mean and deviation and
+  half its count. A bucket of a single offset is not split.
+- Merge: the two neighbours that deviate least together, to make room for the split, and only if
+  they deviate less than the bucket that is split. Without room and without them, no split.
+- Deviating is weighed by the count: it is the sum of squares. By the plain deviation, which is
+  mostly the chance in a few matches, one range is soon cut to single offsets and the rest is one
+  bucket.
 - An offset outside all buckets belongs to the nearest, which stretches if it is observed there.
 """
 
@@ -35,8 +38,7 @@ class Bucket:
 
     @property
     def deviation(self):
-        # at least 1: what is all but forgotten deviates little, so it is merged and not split
-        return math.sqrt(self.squares / max(1.0, self.count))
+        return math.sqrt(self.squares / self.count) if self.count else 0.0
 
     def add(self, x):
         self.count += 1
@@ -108,7 +110,7 @@ class Histogram:
         wide = [bucket for bucket in self.buckets if bucket.low < bucket.high]
         if not wide:
             return
-        split = max(wide, key=lambda bucket: bucket.deviation)
+        split = max(wide, key=lambda bucket: bucket.squares)
         if len(self.buckets) == self.most and not self._merge(split):
             return
         place = self.buckets.index(split)
@@ -121,8 +123,8 @@ class Histogram:
             for i, (a, b) in enumerate(zip(self.buckets, self.buckets[1:], strict=False))
             if spared not in (a, b)
         ]
-        merged, place = min(pairs, key=lambda p: p[0].deviation, default=(None, None))
-        if merged is None or merged.deviation >= spared.deviation:
+        merged, place = min(pairs, key=lambda p: p[0].squares, default=(None, None))
+        if merged is None or merged.squares >= spared.squares:
             return False
         self.buckets[place : place + 2] = [merged]
         return True

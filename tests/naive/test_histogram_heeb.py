@@ -58,6 +58,7 @@ def test_halves_share_the_count():
     assert left.count == right.count == 2
     assert left.mean == right.mean == 4
     assert left.deviation == right.deviation == math.sqrt(5)
+    assert Bucket(0, 1).deviation == 0
 
 
 def test_decay_makes_room_for_the_new():
@@ -66,9 +67,6 @@ def test_decay_makes_room_for_the_new():
     assert (bucket.count, bucket.mean, bucket.deviation) == (2, 2, 1)
     bucket.add(5)
     assert bucket.mean == 3  # one third of the way instead of one fifth
-    for _ in range(9):
-        bucket.decay(0.5)
-    assert bucket.deviation < 0.2  # all but forgotten
 
 
 # Histograms
@@ -99,6 +97,15 @@ def test_likes_are_merged_and_unlikes_split():
     for offset, x in ((0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 9)):
         histogram.add(offset, x)
     assert ranges(histogram) == [(0, 3), (4, 4), (5, 5)]
+
+
+def test_many_that_deviate_little_are_split_before_few_that_deviate_much():
+    histogram = Histogram(buckets=3, every=2, decay=1.0)
+    histogram.buckets = [Bucket(0, 1, 90, 1, 90), Bucket(2, 3, 4, 1, 36), Bucket(4, 5, 9, 1, 1)]
+    histogram.added = 2
+    for _ in range(2):
+        histogram.add(4, 1)
+    assert ranges(histogram) == [(0, 0), (1, 1), (2, 5)]
 
 
 def test_alikes_stay_as_they_are():
