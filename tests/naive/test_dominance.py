@@ -3,12 +3,13 @@
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .dominance import comparable, dominates, safe_to_discard, strongly_dominates
 from .flowexpect import adaptive_choices
-from .heeb import ecb, exponential, fixed, inverse, joining_gains, score_of_gains
+from .heeb import caching_gains, ecb, exponential, fixed, inverse, joining_gains, score_of_gains
 from .models import Trend, uniform
 
 GAINS = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5]), min_size=4, max_size=4)
@@ -96,3 +97,19 @@ def test_a_value_ahead_of_the_window_may_be_incomparable():
     # category S3: nothing now, much later
     assert waiting(R, 4)[0] == 0 < waiting(S, -3)[0]
     assert not comparable(waiting(R, 4), waiting(S, -3))
+
+
+def test_a_cache_keeps_the_largest_values():
+    # by every L: all ECBs are comparable
+    values = range(-3, 3)
+    ecbs = [ecb(caching_gains(R, v, NOW, 0, AHEAD)) for v in values]
+    for low, high in pairwise(ecbs):
+        assert dominates(high, low)
+
+
+def test_a_cached_value_gains_until_the_window_has_passed():
+    # the window of R is beyond 0 at time 3 (t_x in the paper): two more steps may bring it. The
+    # paper's first case goes on to t_x - t0; its second case, t_x - t0 - 1, is right.
+    missed = 1 - 1 / 5
+    expected = [1 - missed, 1 - missed**2, 1 - missed**2, 1 - missed**2]
+    assert ecb(caching_gains(R, 0, NOW, 0, 4)) == pytest.approx(expected)
