@@ -159,6 +159,21 @@ def test_corollary_5_and_theorem_3_equal_offsets_see_equal_futures(gains, v, t, 
     assert gains(walk, v, t, 0, 5) == gains(walk, v + later, 0, later, 5)
 
 
+@pytest.mark.parametrize(
+    "model", [Stationary(NOISE), Walk(normal(1, 4)), Walk({-1: 0.3, 2: 0.7}), Ar1(1, 0.5, 1)]
+)
+def test_one_score_gives_the_other_where_time_does_not_matter(model):
+    # Not in the paper. To be at v after d steps is to come to v first after i of them and to be
+    # there again after d - i more; with L^exp that makes caching = joining / (1 + joining at v).
+    lifetime, horizon = exponential(1.5), 40  # what is cut off weighs less than 1e-11
+    for v, x in ((0, 0), (2, 0), (-1, 1), (3, -1)):
+        joined, again, first = (
+            score_of_gains(gains(model, v, 0, at, horizon), lifetime)
+            for gains, at in ((joining_gains, x), (joining_gains, v), (caching_gains, x))
+        )
+        assert first == pytest.approx(joined / (1 + again))
+
+
 def test_without_drift_the_nearest_is_best():
     # section 7.5: steps that are symmetric and have one mode
     for gains in (joining_gains, caching_gains):
