@@ -7,6 +7,7 @@ from .age import Age
 from .clock import Clock
 from .fifo import Fifo
 from .gdj import Gdj
+from .hist import Hist
 from .lfu import Lfu
 from .lhd import Lhd
 from .life import Life
@@ -31,6 +32,7 @@ ALL = {
     "s3fifo": S3Fifo,
     "wtinylfu": WTinyLfu,
     "lhd": Lhd,
+    "hist": Hist,
 }
 
 
