@@ -23,6 +23,10 @@ Every hook gets the state, the held tuples (`core.slots.Held`), a slot, and the 
   turn the newcomer away. The columns of `newcomer` are in the waiting room. Dead tuples are gone
   already.
 
+A policy may also think in Python from time to time, where compiled code will not do: `pause(state)`
+says after how many more arrivals `refresh(state)` must be called, which returns the state to go on
+with. Both go by arrivals alone, so that nothing depends on how these were cut into batches.
+
 Costs are O(1) or O(log M) per call. Nothing may depend on slot *numbers*: the same tuples may sit
 in other slots after a restore. Randomness comes from a generator in the state (`core.rng`).
 """
@@ -53,6 +57,8 @@ class Setup(NamedTuple):
     seed: int = 0
     shape: Shape = Shape()
     together: bool = False  # several newcomers of one time are decided about at once
+    problem: str = JOINING
+    models: tuple[Any, ...] | None = None  # what is known of each stream beforehand
 
 
 @jit
@@ -75,6 +81,9 @@ class Policy:
     problems: tuple[str, ...] = (JOINING, CACHING)
     needs_window: bool = False  # meaningless without deadlines
     reserve: Callable[[Any, int], Any] | None = None  # room in its own tables for n more arrivals
+    pause: Callable[[Any], int] | None = None
+    refresh: Callable[[Any], Any] | None = None
+    ordered: bool = False  # keys must be numbers whose order means something, not hashes
     tracked: Callable[[Any], int] | None = None  # how many slots its state knows of, for checks
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
 

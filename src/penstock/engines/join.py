@@ -19,6 +19,7 @@ from ..errors import BadInput
 from . import kernel
 from .batch import Window, prepare
 from .recount import recount
+from .refresh import most_arrivals, refreshed
 from .saved import flatten, pack_header, unflatten, unpack_header
 from .shares import split_budget
 from .tables import capacity_of, claim_slots, grow_tables, live_slots, make_tables
@@ -56,6 +57,7 @@ class Join:
         clock: with a delay, which stream sets the clock: the `slowest` (none that lags behind the
             others loses rows; one that falls silent halts expiry), or the `fastest`.
         together: the discrete-time model, in which rows of equal time do not see each other.
+        models: what is known of each stream beforehand (`penstock.models`), for policies that ask.
         seed: where all randomness comes from.
     """
 
@@ -74,6 +76,7 @@ class Join:
         together: bool = False,
         sized: bool = False,
         seed: int = 0,
+        models: Sequence[Any] | None = None,
     ):
         _check(budget, within, window, layout, delay, clock, together)
         shape = Shape(joins)
@@ -87,6 +90,7 @@ class Join:
         self.delay = delay
         self.clock = clock
         self.seed = seed
+        self.models = None if models is None else tuple(models)
         slowest = clock == "slowest" and delay is not None and window == "time"
         self.form = kernel.Form(shape, lanes, window == "count", together, sized, slowest)
         self._budgets = _budgets(budget, lanes, shares)
@@ -131,6 +135,7 @@ class Join:
             stop = self._chunk_end(batch.rows, start)
             self._reserve(stop - start)
             parts += self._run(batch.rows, start, stop, emit, width)
+            self._states = tuple(refreshed(self.chosen.policy, each) for each in self._states)
             start = stop
         return self._matches(np.concatenate(parts))
 
@@ -152,7 +157,7 @@ class Join:
 
     def _chunk_end(self, rows: kernel.Rows, start: int) -> int:
         taken = len(rows.stream)
-        stop = min(start + CHUNK, taken)
+        stop = min(start + CHUNK, taken, start + most_arrivals(self.chosen.policy, self._states))
         if self.form.together:  # rows of one time must not be torn apart
             while stop < taken and rows.time[stop] == rows.time[stop - 1]:
                 stop += 1
@@ -168,7 +173,15 @@ class Join:
         capacity = capacity_of(self._tables.free)
         return tuple(
             self.chosen.make_state(
-                Setup(capacity, scale, self.seed + lane, self.form.shape, self.form.together)
+                Setup(
+                    capacity,
+                    scale,
+                    self.seed + lane,
+                    self.form.shape,
+                    self.form.together,
+                    JOINING,
+                    self.models,
+                )
             )
             for lane, scale in enumerate(self._scales)
         )

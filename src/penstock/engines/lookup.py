@@ -25,9 +25,9 @@ from ..core.policy import (
     grown,
     nothing,
 )
-from ..core.shape import Shape
 from ..core.slots import FOREVER, Held, make_held
 from ..errors import BadInput
+from .refresh import most_arrivals, refreshed
 from .saved import flatten, pack_header, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
 
@@ -151,6 +151,7 @@ class Lookup:
         budget: int | None = None,
         *,
         seed: int = 0,
+        model: Any = None,
     ):
         if budget is not None and budget < 1:
             raise BadInput(f"budget must be at least 1, got {budget}")
@@ -159,6 +160,7 @@ class Lookup:
             self.chosen = Chosen(KEEP_ALL, {})
         self.budget = budget
         self.seed = seed
+        self.model = model  # what is known of the references beforehand, for policies that ask
         self._limit = NO_LIMIT if budget is None else budget
         self._scale = UNKNOWN_SCALE if budget is None else budget
         capacity = min(1024, self._limit)
@@ -185,15 +187,20 @@ class Lookup:
         keys = np.ascontiguousarray(keys, np.int64)
         out = _outcome(len(keys) if emit else 0)
         run = compile_lookup(self.chosen.policy)
-        for start in range(0, len(keys), CHUNK):
-            stop = min(start + CHUNK, len(keys))
+        start, policy = 0, self.chosen.policy
+        while start < len(keys):
+            stop = min(start + CHUNK, len(keys), start + most_arrivals(policy, [self._state]))
             self._reserve(stop - start)
             run(self._tables, self._state, keys, start, stop, self._limit, emit, out)
+            self._state = refreshed(policy, self._state)
+            start = stop
         return out
 
     def _fresh_state(self) -> Any:
         capacity = capacity_of(self._tables.free)
-        return self.chosen.make_state(Setup(capacity, self._scale, self.seed, Shape()))
+        models = None if self.model is None else (None, self.model)
+        setup = Setup(capacity, self._scale, self.seed, problem=CACHING, models=models)
+        return self.chosen.make_state(setup)
 
     def _reserve(self, references: int) -> None:
         capacity = capacity_of(self._tables.free)
