@@ -1,7 +1,8 @@
-"""Models of streams: Pr(X_{t+d} = v | history), sampling, fitting."""
+"""Models of streams: Pr(X_{t+d} = v | history), sampling, fitting, and the benefit of keeping."""
 
 from .ar1 import Ar1
 from .base import Model
+from .benefit import caching, joining
 from .history import Now
 from .known import Known
 from .noise import Discrete
@@ -23,5 +24,7 @@ __all__ = [
     "Stationary",
     "Trend",
     "Walk",
+    "caching",
+    "joining",
     "log_likelihood",
 ]
