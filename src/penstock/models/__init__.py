@@ -3,6 +3,7 @@
 from .ar1 import Ar1
 from .base import Model
 from .benefit import caching, joining
+from .fit import Candidate, Choice, best
 from .history import Now
 from .known import Known
 from .noise import Discrete
@@ -14,6 +15,8 @@ from .walk import Walk
 
 __all__ = [
     "Ar1",
+    "Candidate",
+    "Choice",
     "Discrete",
     "Estimate",
     "Fit",
@@ -24,6 +27,7 @@ __all__ = [
     "Stationary",
     "Trend",
     "Walk",
+    "best",
     "caching",
     "joining",
     "log_likelihood",
