@@ -35,6 +35,10 @@ STREAMS = {
         lambda seed: np.random.default_rng(seed).integers(0, 500, 2000),
         "stationary, uniform",
     ),
+    "waiting times": (
+        lambda seed: np.rint(np.random.default_rng(seed).exponential(1000, 2000)),
+        "stationary, empirical",
+    ),
     "names": (
         lambda seed: np.random.default_rng(seed).integers(0, 2**60, 2000),
         "stationary, empirical",
@@ -53,6 +57,14 @@ def test_recognises(stream, name, seed):
     choice = best(stream(seed))
     assert choice.fit.name.startswith(name), choice.table()
     assert choice.fit.name in choice.why
+
+
+def test_the_plainer_of_near_equals():
+    # This walk looks a little more like an AR(1): phi1 below 1 suits it better by chance.
+    choice = best(Walk.normal(0, 1).sample(1000, seed=12))
+    assert choice.candidates[0].name == "ar1"
+    assert choice.fit.name == "walk, normal steps"
+    assert "fewest parameters among those within 6" in choice.why
 
 
 def test_a_given_period_is_used():

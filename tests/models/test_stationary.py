@@ -21,10 +21,11 @@ def test_order_of_values_does_not_matter():
     assert Stationary([3, 1], [0.9, 0.1]).prob([1, 3], 1, []).tolist() == [0.1, 0.9]
 
 
-def test_normal_is_found():
-    data = np.rint(np.random.default_rng(1).normal(40, 12, 3000)).astype(int)
+@pytest.mark.parametrize("sd", [12, 0.8])
+def test_normal_is_found(sd):
+    data = np.rint(np.random.default_rng(1).normal(40, sd, 20000)).astype(int)
     fit = Stationary.fit(data, "normal")
-    for name, truth in (("mean", 40), ("sd", 12)):
+    for name, truth in (("mean", 40), ("sd", sd)):
         value, error = fit.parameters[name]
         assert abs(value - truth) < 4 * error
     assert fit.free == 2

@@ -14,11 +14,12 @@ from tests.naive import models as naive
     intercept=st.integers(-8, 8).map(lambda x: x / 4),
     time=st.integers(-1, 50),
     d=st.integers(1, 30),
-    v=st.integers(-100, 100),
+    off=st.integers(-3, 3),
 )
-def test_is_the_naive_one(slope, intercept, time, d, v):
-    model = Trend(slope, intercept, Discrete.uniform(20))
-    slow = naive.trend(v, d, time, slope, intercept, naive.uniform(20))
+def test_is_the_naive_one(slope, intercept, time, d, off):
+    v = round(intercept + slope * (time + d)) + off
+    model = Trend(slope, intercept, Discrete.normal(1, 2))
+    slow = naive.trend(v, d, time, slope, intercept, naive.bounded_normal(1, 2))
     assert model.prob(v, d, Now(time)) == pytest.approx(slow)
 
 

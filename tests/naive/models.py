@@ -23,10 +23,6 @@ def bounded_normal(sd, bound):
     return {x: mass / total for x, mass in raw.items()}
 
 
-def uniform(bound):
-    return dict.fromkeys(range(-bound, bound + 1), 1 / (2 * bound + 1))
-
-
 def trend(v, d, time, slope, intercept, noise):
     line = math.floor(intercept + slope * (time + d) + 0.5)
     return sum(mass for x, mass in noise.items() if line + x == v)

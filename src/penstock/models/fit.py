@@ -26,9 +26,10 @@ from .trend import Trend
 from .walk import Walk
 
 LEAST = 50  # values: with fewer a walk and an AR(1) look alike
-MARGIN = 6.0  # of BIC: strong evidence in the words of Kass and Raftery (1995)
+# Of BIC: strong evidence in the words of Kass and Raftery (1995). Of 1000 walks of 1000
+# steps 88 look more like an AR(1), because least squares finds phi below 1; 4 by more than this.
+MARGIN = 6.0
 SURE = 3.0  # standard errors that a slope or phi must be away from nothing
-UNIT_ROOT = 3.43  # Dickey and Fuller's, of phi below 1: one walk in a hundred goes beyond
 CHANCE = 1e-3  # of setting aside a distribution that is right
 POOL = 5.0  # expected count, the least that the chi-square distribution is good for
 TURN = -0.25  # correlation of one step with the next; independent values have -0.5, a walk 0
@@ -126,9 +127,6 @@ def _against(fit: Fit, data: np.ndarray) -> str:
         if turn < TURN:
             return f"its steps turn back, correlation {turn:.2f}, as those of other streams do"
     if isinstance(fit.model, Ar1):
-        phi, error = fit.parameters["phi1"]
-        if error is not None and 1 - phi < UNIT_ROOT * error:
-            return f"phi1 {phi:.4f} ± {error:.4f} cannot be told from 1, a walk"
         return _is_nothing(fit, "phi1")
     return ""
 
