@@ -1,0 +1,45 @@
+"""A Spark session whose chatter goes to a file: it would tear the live table and spoil the JSON."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...errors import PenstockError
+from ..needs import check_java
+from ..session import local
+
+
+@contextmanager
+def quiet_session(log: Path) -> Iterator[Any]:
+    """Start a local session and stop it in the end."""
+    check_java()
+    try:
+        with _output_to(log):
+            spark = local(memory="1g", spark_ui_showConsoleProgress="false")
+    except Exception as error:
+        said = log.read_text(errors="replace").strip().splitlines() or [str(error)]
+        raise PenstockError(f"Spark does not start: {said[-1]}") from error
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Let Java inherit a file as its standard output and error; its workers get them from it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ours = os.dup(1), os.dup(2)
+    with log.open("wb") as file:
+        for number in (1, 2):
+            os.dup2(file.fileno(), number)
+    try:
+        yield
+    finally:
+        for number, saved in zip((1, 2), ours, strict=True):
+            os.dup2(saved, number)
+            os.close(saved)
