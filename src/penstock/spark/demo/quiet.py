@@ -1,6 +1,7 @@
 """A Spark session whose chatter goes to a file: it would tear the live table and spoil the JSON."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from ...errors import PenstockError
 from ..needs import check_java
 from ..session import local
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "spark_ui_showConsoleProgress": "false",
     # Java's second compiler pays after minutes; in a run this short it takes a third of the time.
     "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1",
@@ -22,9 +23,12 @@ SETTINGS = {
 def quiet_session(log: Path) -> Iterator[Any]:
     """Start a local session and stop it in the end."""
     check_java()
+    on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         with _output_to(log):
             spark = local(memory="1g", **SETTINGS)
+        # PySpark's own handler calls Java in the middle of another call, which ends in a traceback.
+        signal.signal(signal.SIGINT, on_interrupt)
     except Exception as error:
         said = log.read_text(errors="replace").strip().splitlines() or [str(error)]
         raise PenstockError(f"Spark does not start: {said[-1]}") from error
