@@ -14,7 +14,7 @@ from ..session import local
 
 SETTINGS: dict[str, Any] = {
     "spark_ui_showConsoleProgress": "false",
-    # Java's second compiler pays after minutes; in a run this short it takes a third of the time.
+    # Java's second compiler pays in long runs; in one this short it mostly costs.
     "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
