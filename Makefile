@@ -49,7 +49,7 @@ format: setup ## lay the code out, and mend what ruff can mend
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 
-demo: setup java ## the main job
+demo: setup java ## join two real streams live on Spark, and draw recall by policy
 	@$(WITH_JAVA) $(BIN)/penstock demo
 
 bench: setup ## measure every policy, into bench/results

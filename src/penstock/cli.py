@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -144,16 +145,26 @@ def policies(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def demo(as_json: AsJson = False) -> None:
-    """Show in a few seconds what the choice of a policy is worth."""
-    from .simulation import demo, show, summarise
+def demo(
+    months: Annotated[
+        int, typer.Option(help="How much of the year is joined.", metavar="N", min=1, max=12)
+    ] = 12,
+    out: Annotated[
+        Path, typer.Option(help="Where the picture goes: a folder or a file.", metavar="PATH")
+    ] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Join two real streams live on Spark in a tenth of the memory, and compare with the truth."""
+    from .spark import demo
 
-    with show.following("joining two skewed streams") as progress:
-        made = demo.run_demo(progress)
+    picture = demo.where_to_draw(out)
+    with demo.watching() as watcher:
+        made = demo.run_demo(watcher, months)
+    demo.draw(made, picture)
     if as_json:
-        _print(summarise(made))
+        _print(demo.summarise(made, picture))
     else:
-        _print(show.comparison(made), demo.moral(made))
+        _print(demo.comparison(made), demo.moral(made), f"Picture: {picture}")
 
 
 def _print(*parts: Any) -> None:

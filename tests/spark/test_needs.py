@@ -7,7 +7,7 @@ import pytest
 
 from penstock import PenstockError
 from penstock.spark import session
-from penstock.spark.needs import SparkMissing
+from penstock.spark.needs import SparkMissing, check_java
 
 HIDE = """
 import importlib.util
@@ -26,6 +26,20 @@ def test_one_sentence():
     )
     assert issubclass(SparkMissing, PenstockError)
     assert issubclass(SparkMissing, ImportError)
+
+
+def test_java_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(SparkMissing, match="there is none on the path; install it"):
+        check_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SparkMissing, match="holds none"):
+        check_java()
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.touch(0o755)
+    check_java()
 
 
 class Session:

@@ -1,0 +1,125 @@
+"""What the demonstration shows on a terminal: a table that moves, then the table that stays."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from .live import Run
+from .run import POLICIES, Demo
+
+TITLE = (
+    "Joined live on Spark: flights that leave New York for an airport,\n"
+    "and flights of the same airline that land there within 6 hours"
+)
+HEADS = (
+    "rows\nper s",
+    "rows\nheld",
+    "rows\nevicted",
+    "results\nfound",
+    "estimated\nrecall",
+    "its 95 %\ninterval",
+)
+CAPTION = (
+    "rows per s: the median micro-batch; the first join warms Java up\n"
+    "rows evicted: let go, or not let in, while they could still match"
+)
+
+
+class Screen:
+    """The live table, and under it what goes on."""
+
+    def __init__(self, live: Live):
+        self.live = live
+        self.runs: dict[str, Run] = {}
+        self.spinner = Spinner("dots")
+
+    def doing(self, what: str) -> None:
+        """Say what goes on from now on."""
+        self.spinner.update(text=Text(what))
+        table = _table(HEADS)
+        for policy in POLICIES:  # one whose turn has not come has a name only
+            table.add_row(*(_cells(self.runs[policy]) if policy in self.runs else [policy]))
+        self.live.update(Group(table, self.spinner))
+
+    def stands(self, run: Run) -> None:
+        """Show how a join stands."""
+        self.runs[run.policy] = run
+        self.doing(f"joining with {run.policy}: micro-batch {run.batches} of {run.parts} is done")
+
+
+@contextmanager
+def watching() -> Iterator[Screen]:
+    """Show on standard error how it goes, if that is a terminal."""
+    # On a copy of it, because the original is Java's for a moment.
+    with os.fdopen(os.dup(2), "w") as file:
+        console = Console(file=file, quiet=not file.isatty())
+        with Live(console=console, transient=True) as live:
+            yield Screen(live)
+
+
+def comparison(made: Demo) -> Table:
+    """Return the table of all runs with the truth beside the estimates, the best one marked."""
+    table = _table((*HEADS, "true\nrecall"))
+    best = max(made.runs, key=made.recall)
+    for run in made.runs:
+        style = "bold green" if run is best else ""
+        table.add_row(*_cells(run), f"{made.recall(run):.1%}", style=style)
+    return table
+
+
+def _table(heads: tuple[str, ...]) -> Table:
+    table = Table(title=TITLE, caption=CAPTION, box=box.SIMPLE_HEAD, title_style="bold")
+    table.pad_edge = False
+    table.title_justify = table.caption_justify = "left"
+    table.add_column("policy", no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(run: Run) -> list[str]:
+    figures = run.metrics
+    return [
+        run.policy,
+        f"{run.rows_per_second:,.0f}",
+        f"{figures.rows_held:,}",
+        f"{run.let_go:,}",
+        f"{figures.matches:,}",
+        _share(figures.recall),
+        f"{_share(figures.recall_low)}–{_share(figures.recall_high)}",
+    ]
+
+
+def _share(number: float | None) -> str:
+    return "?" if number is None else f"{number:.1%}"
+
+
+def moral(made: Demo) -> str:
+    """Say in words what the run showed, and whether the estimates were right."""
+    best = max(made.runs, key=made.recall)
+    others = [f"with {run.policy} {made.recall(run):.1%}" for run in made.runs if run is not best]
+    return (
+        f"\nSome {made.window:,} rows are alive at a time, and the join may hold {made.budget:,}, "
+        f"a tenth. With {best.policy} it found {made.recall(best):.1%} of all {made.full:,} "
+        f"results, {' and '.join(others)}: what to keep matters as much as how much.\n"
+        f"{_verdict(made)}"
+    )
+
+
+def _verdict(made: Demo) -> str:
+    """Say whether the intervals, made without knowing the truth, hold it."""
+    missed = [run.policy for run in made.runs if not made.holds(run)]
+    if not missed:
+        return "Every interval, made while the join ran, holds the true recall."
+    whose = "The interval of" if len(missed) == 1 else "The intervals of"
+    return (
+        f"{whose} {' and '.join(missed)}, made while the join ran, "
+        f"{'misses' if len(missed) == 1 else 'miss'} the true recall; one in twenty may."
+    )

