@@ -70,6 +70,19 @@ def test_restoring_changes_nothing(layout):
     assert found == expected
 
 
+@pytest.mark.parametrize("policy", ["prob", "lfu", "life"])
+def test_counts_are_saved_no_larger_than_they_need_to_be(policy):
+    rng = np.random.default_rng(1)
+    side, key, time = rng.integers(0, 2, 60_000), rng.integers(0, 300, 60_000), np.arange(60_000)
+    join = Join(policy, 50, within=500)
+    join.push(side[:30_000], key[:30_000], time[:30_000])
+    saved = join.save()
+    assert sum(array.nbytes for array in saved.values()) < 150_000
+    again = Join.restore(saved)
+    rest = [column[30_000:] for column in (side, key, time)]
+    assert join.push(*rest).rows.tolist() == again.push(*rest).rows.tolist()
+
+
 def test_a_foreign_state_is_refused():
     with pytest.raises(BadState, match="not a saved join"):
         Join.restore({"header": np.frombuffer(b"nonsense", np.uint8)})

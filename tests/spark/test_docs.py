@@ -7,14 +7,14 @@ import pytest
 
 pytestmark = pytest.mark.spark
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
 
 
 def blocks(page: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["join.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/join.md"])
 def test_every_block_runs(spark, page):
     names: dict = {}
     found = blocks(page)

@@ -14,6 +14,7 @@ from .jit import jit, kernel
 from .rng import mix
 from .shape import Shape
 
+SMALLEST = 1024  # cells
 KEY, TOTAL, SEEN = 0, 1, 2  # columns of cell; a column per side follows SEEN
 
 
@@ -25,11 +26,15 @@ class KeyCounts(NamedTuple):
     legs: np.ndarray  # int64[streams, legs, 3]: (join, side, attribute), -1 pads
     width: np.ndarray  # int64[joins]: sides of each join
 
+    def compact(self) -> "KeyCounts":
+        """Return the same counts in a table no larger than they need, to be saved."""
+        return _resized(self, 2 * int(self.used.max()))
+
 
 def make_counts(shape: Shape) -> KeyCounts:
     """Return counts of nothing."""
     return KeyCounts(
-        np.zeros((len(shape.joins), 1024, 2 + shape.sides), np.int64),
+        np.zeros((len(shape.joins), SMALLEST, 2 + shape.sides), np.int64),
         np.zeros(len(shape.joins), np.int64),
         shape.leg_table,
         np.array([len(join) for join in shape.joins], np.int64),
@@ -38,14 +43,19 @@ def make_counts(shape: Shape) -> KeyCounts:
 
 def reserve(counts: KeyCounts, arrivals: int) -> KeyCounts:
     """Return the counts with room for the keys of `arrivals` more tuples, at most half full."""
-    size = counts.cell.shape[1]
     needed = 2 * (int(counts.used.max()) + arrivals)
-    if needed <= size:
+    return counts if needed <= counts.cell.shape[1] else _resized(counts, needed)
+
+
+def _resized(counts: KeyCounts, needed: int) -> KeyCounts:
+    """Return the counts in a table of the smallest size that is needed."""
+    joins, size, columns = counts.cell.shape
+    wanted = max(SMALLEST, 1 << max(0, needed - 1).bit_length())
+    if wanted == size:
         return counts
-    joins, _, columns = counts.cell.shape
-    larger = np.zeros((joins, 1 << (needed - 1).bit_length(), columns), np.int64)
-    _move(counts.cell, larger)
-    return counts._replace(cell=larger)
+    cell = np.zeros((joins, wanted, columns), np.int64)
+    _move(counts.cell, cell)
+    return counts._replace(cell=cell)
 
 
 @jit

@@ -34,9 +34,14 @@ def unpack_header(saved: dict[str, np.ndarray], engine: str, version: int) -> di
 
 
 def flatten(state: Any, name: str) -> dict[str, np.ndarray]:
-    """Return the arrays of a (nested) NamedTuple under dotted names."""
+    """Return the arrays of a (nested) NamedTuple under dotted names.
+
+    A part that has grown for what might have come says by `compact` how it is best saved.
+    """
     if isinstance(state, np.ndarray):
         return {name: state.copy()}
+    if hasattr(state, "compact"):
+        state = state.compact()
     arrays: dict[str, np.ndarray] = {}
     for field, value in zip(state._fields, state, strict=True):
         arrays |= flatten(value, f"{name}.{field}")

@@ -15,7 +15,7 @@ from ..core.policy import CACHING, Setup
 from ..core.rng import mix
 
 GIVEN, LIFETIME, FEEDBACK = range(3)
-ROOM = 64  # tuples in a shadow memory at most
+ROOM = 256  # tuples in a shadow memory at most
 STEPS = 7  # alphas that are tried
 MOST = 64.0  # the largest of them, at least
 FADE = 1 - 1 / 20_000  # what a result found long ago still counts, per arrival since
@@ -59,7 +59,8 @@ def make_alphas(setup: Setup, values: np.ndarray, mode: int) -> Alphas:
     held = [np.zeros((shadows, room), np.int64) for _ in range(4)]
     return Alphas(
         values,
-        np.array([len(values) // 2]),
+        # The paper's choice for walks and autoregressions: alpha as large as the memory.
+        np.array([np.abs(np.log(values / setup.scale)).argmin()]),
         np.array([mode]),
         np.zeros(2),
         held[0],

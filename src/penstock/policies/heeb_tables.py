@@ -13,7 +13,7 @@ from ..models.lasting import KINDS, Lasting, alpha_of
 from .alphas import FEEDBACK, GIVEN, LIFETIME, grid
 
 FAMILIES = ("auto", "stationary", "trend", "walk", "ar1", "seasonal")
-LEAST = 64  # values of a stream before a model is fitted to it
+LEAST = 256  # arrivals before models are fitted for the first time
 SELDOM = 32_768  # arrivals between two fits, when the stream has become long
 NEVER = 2**62
 PHASES = 512  # points of a season

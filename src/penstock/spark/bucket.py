@@ -13,6 +13,7 @@ import pyarrow as pa
 from .. import policies
 from ..engines import Join
 from ..engines.shares import split_budget
+from ..errors import BadInput
 from .estimate import SUMS
 from .packets import from_ipc
 from .pairs import PairShadow
@@ -199,7 +200,14 @@ def make_join(plan: Plan, number: int) -> Join:
 
 def check_engine(plan: Plan) -> None:
     """Refuse what no bucket could run: an unknown policy or layout, a share of nothing."""
-    policies.choose(plan.policy, "joining")  # also where an exact join never asks it
+    policy = policies.choose(plan.policy, "joining").policy  # also where nobody will ask it
+    for source in plan.inputs:
+        if policy.ordered and not source.exact:
+            raise BadInput(
+                f"policy {policy.name!r} goes by the order of keys, so on must name one column of "
+                f"whole numbers, got {', '.join(source.keys)}; number the keys, or choose another "
+                "policy"
+            )
     last = make_join(plan, plan.buckets - 1)  # which has the smallest share
     last.push([], [], [], size=[])
 

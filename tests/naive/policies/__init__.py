@@ -7,6 +7,7 @@ from .age import Age
 from .clock import Clock
 from .fifo import Fifo
 from .gdj import Gdj
+from .heeb import HeebBeforeItKnows
 from .hist import Hist
 from .lfu import Lfu
 from .lhd import Lhd
@@ -33,6 +34,7 @@ ALL = {
     "wtinylfu": WTinyLfu,
     "lhd": Lhd,
     "hist": Hist,
+    "heeb": HeebBeforeItKnows,
 }
 
 

@@ -83,3 +83,21 @@ class Heeb(Policy):
         if held <= self.scan:
             return self.members.tuples
         return [self.members[self.rng.below(held)] for _ in range(self.sample)]
+
+
+class HeebBeforeItKnows(Heeb):
+    """HEEB without models, before it has seen enough to fit some: until then the oldest goes."""
+
+    FIRST_FIT = 256  # arrivals
+
+    def __init__(self, seed, budget, joins):
+        super().__init__(seed, budget, joins, models=(None, None), lifetime=None, horizon=0)
+        self.seen = 0
+
+    def arrive(self, t, now):
+        self.seen += 1
+        if self.seen > self.FIRST_FIT:
+            raise NotImplementedError("this twin knows only the time before the first fit")
+
+    def score(self, t, now):
+        return 0.0
