@@ -9,7 +9,10 @@ ratios within one run mean much.
 """
 
 import argparse
+import contextlib
 import json
+import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -214,13 +217,20 @@ def run(chosen: list[Case], out: Path) -> dict:
 
 
 def apart(case: Case, folder: str) -> dict:
-    """Measure one case in a process of its own."""
-    number = str(cases().index(case))
+    """Measure one case in a process of its own, whose JVM may hang at its end: it is ended."""
+    number, said = str(cases().index(case)), Path(folder) / "said"
     command = [sys.executable, __file__, "--one", number, "--folder", folder]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{case.work.name}: {case.contender.name} failed\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    with open(said, "w+") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
+        try:
+            code = process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    lines = said.read_text().splitlines()
+    if code:
+        raise RuntimeError("\n".join([f"{case.work.name}: {case.contender.name}", *lines[-30:]]))
+    return json.loads(next(line for line in reversed(lines) if line.startswith("{")))
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ LEVEL, SLOPE, LOW, STEP, X_LOW, X_STEP, PERIOD = range(7)  # places of numbers
 FINE = 8  # points a cell where a line passes between whole numbers
 WIDEST = 1 << 16  # points of a curve
 WALK_STEPS = 2048  # after which a walk may be anywhere
+WALK_AHEAD = 64  # steps looked ahead at least: what is far and hardly counts is still ranked
 REACH = 5.0  # standard deviations of an autoregression that a surface covers
 CONTROL = (41, 81)  # points at which a surface is worked out: last values, values
 POINTS = (81, 401)  # points to which it is then refined
@@ -76,9 +77,10 @@ def _numbers(**given: float) -> Floats:
     return numbers
 
 
-def _weights(lastings: list[Lasting], most: int) -> Floats:
+def _weights(lastings: list[Lasting], most: int, least: int = 1) -> Floats:
     """Return L of each form at steps 1 ... , as far as any of them counts."""
-    ahead = np.arange(1, min(most, max(lasting.horizon for lasting in lastings)) + 1)
+    steps = max(least, min(most, max(lasting.horizon for lasting in lastings)))
+    ahead = np.arange(1, steps + 1)
     return np.stack([lasting.of(ahead) for lasting in lastings])
 
 
@@ -128,7 +130,7 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
 
 
 def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> Table:
-    weights = _weights(lastings, WALK_STEPS)
+    weights = _weights(lastings, WALK_STEPS, WALK_AHEAD)
     reached, lowest = [model.step.mass], [model.step.lowest]
     for _ in range(1, weights.shape[1]):
         mass = np.convolve(reached[-1], model.step.mass)
