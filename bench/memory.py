@@ -16,15 +16,18 @@ class Peak:
     def _watch(self) -> None:
         me = psutil.Process()
         while not self._stop.wait(0.5):
-            sizes = {"jvm": 0, "python": 0}
+            java, python = [0], [0]
             for child in me.children(recursive=True):
                 try:
-                    size, java = child.memory_info().rss, "java" in child.name()
+                    size, name = child.memory_info().rss, child.name()
                 except psutil.Error:  # it has just ended
                     continue
-                sizes["jvm" if java else "python"] += size
-            self.jvm = max(self.jvm, sizes["jvm"])
-            self.python = max(self.python, sizes["python"])
+                # The JVM forks for small errands, and until then the fork looks as large as it is.
+                if name == "java":
+                    java.append(size)
+                elif name.startswith("python"):
+                    python.append(size)
+            self.jvm, self.python = max(self.jvm, *java), max(self.python, sum(python))
 
     def __enter__(self) -> "Peak":
         self._thread.start()
