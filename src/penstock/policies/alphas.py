@@ -109,29 +109,37 @@ def make_trial(worth):
         return not alphas.together[0] or alphas.time[shadow, place] < now
 
     @jit
+    def place_for(state, shadow, stream, key, deadline, now):
+        """Return where the newcomer goes, -1 if it has the lowest score itself."""
+        alphas = state.alphas
+        size = alphas.key.shape[1]
+        if alphas.size[shadow] < size:
+            alphas.size[shadow] += 1
+            return alphas.size[shadow] - 1
+        place, lowest = -2, np.inf
+        for each in range(-1, size):  # the newcomer first: at an equal score it stays
+            whose, what, until = stream, key, deadline
+            if each >= 0:
+                whose, what = alphas.stream[shadow, each], alphas.key[shadow, each]
+                until = alphas.deadline[shadow, each]
+            score = -1.0 if until < now else worth(state, shadow, whose, what, until, now)
+            if place == -2 or score < lowest:
+                place, lowest = each, score
+            elif score == lowest:
+                if place < 0 or alphas.time[shadow, each] < alphas.time[shadow, place]:
+                    place = each
+        return place
+
+    @jit
     def keep(state, shadow, stream, key, deadline, now):
         """Offer the newcomer a place."""
         alphas = state.alphas
-        place, size = alphas.size[shadow], alphas.key.shape[1]
-        if place == size:
-            place, lowest = 0, np.inf
-            for each in range(size):
-                score = -1.0
-                if alphas.deadline[shadow, each] >= now:
-                    held, key_held = alphas.stream[shadow, each], alphas.key[shadow, each]
-                    until = alphas.deadline[shadow, each]
-                    score = worth(state, shadow, held, key_held, until, now)
-                older = alphas.time[shadow, each] < alphas.time[shadow, place]
-                if score < lowest or (score == lowest and older):
-                    place, lowest = each, score
-            if worth(state, shadow, stream, key, deadline, now) < lowest:
-                return
-        else:
-            alphas.size[shadow] += 1
-        alphas.key[shadow, place] = key
-        alphas.stream[shadow, place] = stream
-        alphas.time[shadow, place] = now
-        alphas.deadline[shadow, place] = deadline
+        place = place_for(state, shadow, stream, key, deadline, now)
+        if place >= 0:
+            alphas.key[shadow, place] = key
+            alphas.stream[shadow, place] = stream
+            alphas.time[shadow, place] = now
+            alphas.deadline[shadow, place] = deadline
 
     @jit
     def try_out(state, held, slot, now):
@@ -147,11 +155,9 @@ def make_trial(worth):
                 if meets(alphas, shadow, place, stream, key, now):
                     found += 1
             alphas.found[shadow] = alphas.found[shadow] * FADE + found
-            if alphas.caching[0]:
-                if found == 0:
-                    keep(state, shadow, np.int64(0), key, deadline, now)
-            else:
-                keep(state, shadow, stream, key, deadline, now)
+            if not alphas.caching[0] or found == 0:
+                mine = np.int64(0) if alphas.caching[0] else stream  # rows wait, references do not
+                keep(state, shadow, mine, key, deadline, now)
             if alphas.found[shadow] > alphas.found[best]:
                 best = shadow
         if alphas.found[best] > LEAD * alphas.found[alphas.chosen[0]] + 1:

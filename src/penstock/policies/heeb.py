@@ -34,7 +34,6 @@ from ..models.curves import (
     SLOPE,
     STATIONARY,
     STEP,
-    SURFACE,
     UNKNOWN,
     WALK,
     X_LOW,
@@ -140,20 +139,24 @@ def _between(tables, start, series, x, v):
 
 
 @jit
-def _in_season(tables, series, layer, steps, newest, key):
-    """Read the surfaces of the two phases that are nearest."""
-    period = tables.numbers[series, PERIOD]
-    since = np.float64(steps) - tables.numbers[series, LEVEL]
-    turn = since / period - np.floor(since / period)  # of the season, from 0 to 1
-    off = newest - tables.season[series, np.int64(turn * PHASES) % PHASES]
+def _on_surface(tables, series, layer, steps, newest, key):
+    """Read the surface of an autoregression; of a season, those of the two nearest phases."""
     phases = tables.shape[series, 0]
+    turn = 0.0  # of the season, from 0 to 1
+    if phases > 1:
+        since = np.float64(steps) - tables.numbers[series, LEVEL]
+        turn = since / tables.numbers[series, PERIOD]
+        turn -= np.floor(turn)
+        newest -= tables.season[series, np.int64(turn * PHASES) % PHASES]
     first = np.int64(turn * phases) % phases
-    share = turn * phases - np.floor(turn * phases)
+    later = turn * phases - np.floor(turn * phases)  # how near the second one is
     area = tables.shape[series, 1] * tables.shape[series, 2]
-    start = tables.start[series, layer]
-    here = _between(tables, start + first * area, series, off, key)
-    there = _between(tables, start + (first + 1) % phases * area, series, off, key)
-    return here * (1 - share) + there * share
+    total = 0.0
+    for phase in range(first, first + min(phases, 2)):
+        share = 1.0 - later if phase == first else later
+        start = tables.start[series, layer] + phase % phases * area
+        total += share * _between(tables, start, series, newest, key)
+    return total
 
 
 @jit
@@ -173,13 +176,19 @@ def _known(tables, series, layer, key):
 
 
 @jit
-def benefit(tables, history, series, layer, key, ahead):
-    """Return H of a key that waits for a series, as it will be `ahead` steps from now."""
+def _beside_line(tables, history, series, layer, key, ahead):
+    """Return H of a key as it will be `ahead` steps from now, by its distance from a trend."""
+    steps = history.arrived[series] - 1 + ahead
+    line = tables.numbers[series, LEVEL] + tables.numbers[series, SLOPE] * steps
+    return _on_curve(tables, series, layer, key - line)
+
+
+@jit
+def benefit(tables, history, series, layer, key):
+    """Return H of a key that waits for a series."""
     form = tables.form[series]
     if form == LINE:
-        steps = history.arrived[series] - 1 + ahead
-        line = tables.numbers[series, LEVEL] + tables.numbers[series, SLOPE] * steps
-        return _on_curve(tables, series, layer, key - line)
+        return _beside_line(tables, history, series, layer, key, 0.0)
     if form == UNKNOWN:
         return 0.0
     if form == STATIONARY:
@@ -189,35 +198,30 @@ def benefit(tables, history, series, layer, key, ahead):
     newest = np.float64(histories.newest(history, series))
     if form == WALK:
         return _on_curve(tables, series, layer, key - newest)
-    if form == SURFACE:
-        return _between(tables, tables.start[series, layer], series, newest, np.float64(key))
-    return _in_season(tables, series, layer, history.arrived[series] - 1, newest, np.float64(key))
-
-
-@jit
-def within(tables, history, series, layer, key, left, alpha):
-    """Return H of a key whose window ends after `left` more steps of the series.
-
-    For exp, what lies beyond the end is H as it will be then, held so long with the chance L.
-    """
-    worth = benefit(tables, history, series, layer, key, 0)
-    if worth == 0.0 or left >= 40 * alpha:
-        return worth
-    if tables.form[series] == LINE:
-        beyond = benefit(tables, history, series, layer, key, np.int64(left))
-        return worth if beyond == 0.0 else worth - np.exp(-left / alpha) * beyond
-    return worth * (1 - np.exp(-left / alpha))
+    steps = history.arrived[series] - 1
+    return _on_surface(tables, series, layer, steps, newest, np.float64(key))
 
 
 @jit
 def _worth(state, layer, series, key, deadline, now):
-    """Return H of a tuple that waits for one series, under one of the alphas."""
-    history = state.history
-    if deadline == FOREVER or not state.plan.discounts[0]:
-        return benefit(state.tables, history, series, layer, key, 0)
+    """Return H of a tuple that waits for one series, under one of the alphas.
+
+    A window that ends cuts H off. For exp, what lies beyond its end is H as it will be then, times
+    the chance L to be held so long. On a trend that is known; elsewhere H is taken to stay.
+    """
+    tables, history = state.tables, state.history
+    worth = benefit(tables, history, series, layer, key)
+    if deadline == FOREVER or worth == 0.0 or not state.plan.discounts[0]:
+        return worth
     spent = max(1.0, np.float64(now - state.began[0] + 1))
-    left = np.float64(deadline - now) * history.arrived[series] / spent
-    return within(state.tables, history, series, layer, key, left, state.alphas.value[layer])
+    left = np.float64(deadline - now) * history.arrived[series] / spent  # in steps of the series
+    alpha = state.alphas.value[layer]
+    if left >= 40 * alpha:
+        return worth
+    beyond = worth
+    if tables.form[series] == LINE:
+        beyond = _beside_line(tables, history, series, layer, key, np.floor(left))
+    return worth if beyond == 0.0 else worth - np.exp(-np.floor(left) / alpha) * beyond
 
 
 @jit
@@ -259,7 +263,7 @@ def _score_of_shadow(state, layer, stream, key, deadline, now):
     return _worth(state, layer, _waits_for(state, stream), key, deadline, now)
 
 
-_least = make_least(score)
+_least = make_least(score, newcomers=True)
 _try_out = alphas.make_trial(_score_of_shadow)
 
 
@@ -289,10 +293,8 @@ def on_remove(state, held, slot, now):
 
 @jit
 def choose_victim(state, held, newcomer, now):
-    victim, lowest = _least(state, held, now)
-    if not state.always[0] and score(state, held, newcomer, now) < lowest:
-        return REFUSE
-    return victim
+    victim, _ = _least(state, held, now, -1 if state.always[0] else newcomer)
+    return REFUSE if victim == newcomer else victim
 
 
 def refresh(state: HeebState) -> HeebState:
