@@ -1,0 +1,185 @@
+"""Values as whole multiples of a unit: cell k of the line is the value k * unit.
+
+Keys are compared for equality, so a model must give probability to values, not to densities. A
+temperature read to a tenth of a degree has the unit 0.1, and 20.7 is cell 207.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import BadInput
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+OFF = 1e-4  # so far from a whole cell, in units, is still on it: 32-bit floats are no better
+FINEST = 6  # decimals that are tried when a unit is looked for
+FARTHEST = 2.0**61  # from 0, in units; steps between values must fit in 64 bits
+WIDEST = 1 << 22  # cells that a table of probabilities may span
+
+
+def numbers(name: str, data: ArrayLike) -> np.ndarray:
+    """Return data as a one-dimensional array of numbers; refuse anything else.
+
+    >>> numbers("data", [1, 2.5])
+    array([1. , 2.5])
+    """
+    try:
+        values = np.asarray(data)
+    except ValueError:  # rows of different lengths
+        raise BadInput(f"{name} must be one column of numbers, got rows of several") from None
+    if values.ndim != 1:
+        raise BadInput(f"{name} must be one column of numbers, got {values.ndim} dimensions")
+    _refuse_other_kinds(name, values)
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    values = values.astype(np.float64)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise BadInput(f"{name} must hold finite numbers, got {values[row]} at place {row}")
+    return values
+
+
+def find_unit(name: str, data: ArrayLike) -> float:
+    """Return the largest unit, a whole number of decimals fine, that all values are multiples of.
+
+    >>> find_unit("data", [20.7, 18.4, 19.0]), find_unit("data", [10, 40, 30])
+    (0.1, 10.0)
+    """
+    values = numbers(name, data)
+    for decimals in range(FINEST + 1):
+        scaled = values * 10**decimals
+        if decimals == 0 and values.dtype.kind == "i":
+            near = values
+        elif (np.abs(scaled - np.rint(scaled)) < OFF).all():
+            near = np.rint(scaled).astype(np.int64)
+        else:
+            continue
+        return float(max(int(np.gcd.reduce(near)), 1) / 10**decimals)
+    raise BadInput(
+        f"{name} must be multiples of one unit, got numbers finer than {10.0**-FINEST:g};"
+        " pass unit= or round them"
+    )
+
+
+class Grid(NamedTuple):
+    """Data on their cells."""
+
+    values: np.ndarray
+    cell: Ints
+    unit: float
+
+
+def on_grid(data: ArrayLike, unit: float | None, least: int = 2) -> Grid:
+    """Return data on the cells of a unit: the one that is asked for, or that the data show.
+
+    >>> on_grid([20.7, 20.9], unit=None).cell
+    array([207, 209])
+    """
+    values = numbers("data", data)
+    if len(values) < least:
+        raise BadInput(f"data must hold at least {least} values, got {len(values)}")
+    unit = find_unit("data", values) if unit is None else check_unit(unit)
+    cell = data_cells(values, unit)
+    return Grid(to_values(cell, unit), cell, unit)
+
+
+def check_unit(unit: float) -> float:
+    """Return the unit if it is a number above 0."""
+    return positive("unit", unit)
+
+
+def positive(name: str, value: float) -> float:
+    """Return a number if it is above 0 and finite."""
+    if not _is_number(value) or not 0 < value < np.inf:
+        raise BadInput(f"{name} must be a number above 0, got {value!r}")
+    return float(value)
+
+
+def finite(name: str, value: float) -> float:
+    """Return a number if it is finite."""
+    if not _is_number(value) or not np.isfinite(value):
+        raise BadInput(f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def wanted(v: Any) -> np.ndarray:
+    """Return the values that are asked about as an array; refuse what is no number."""
+    many = np.asarray(v)
+    _refuse_other_kinds("v (value of a key)", many)
+    return many
+
+
+def to_cells(values: Any, unit: float) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the nearest cells of values, and which of the values lie on their cell.
+
+    >>> to_cells([20.7, 20.75], unit=0.1)
+    (array([207, 208]), array([ True, False]))
+    """
+    many = wanted(values)
+    if many.dtype.kind in "iu" and unit == 1:
+        return many.astype(np.int64), np.ones(many.shape, np.bool_)
+    exact = many / unit
+    near = np.rint(exact)
+    inside = np.abs(near) < 2.0**62  # beyond, and for NaN: no cell
+    cell = np.where(inside, near, 0).astype(np.int64)
+    return cell, inside & (np.abs(exact - cell) < OFF)
+
+
+def data_cells(data: np.ndarray, unit: float) -> Ints:
+    """Return the cells of data; refuse a value that lies between two."""
+    cell, on = to_cells(data, unit)
+    far = np.abs(cell.astype(np.float64)) > FARTHEST
+    if far.any():
+        raise BadInput(
+            f"data must lie within {FARTHEST:g} units of 0, got {data[np.argmax(far)]};"
+            " such keys are names rather than numbers: no model of values fits them"
+        )
+    if not on.all():
+        row = int(np.argmin(on))
+        raise BadInput(
+            f"data must be multiples of the unit {unit:g}, got {data[row]} at place {row};"
+            " pass another unit= or round the data"
+        )
+    return cell
+
+
+def to_values(cell: Any, unit: float) -> np.ndarray:
+    """Return the values of cells: integers where the unit is a whole number.
+
+    >>> to_values([207], unit=0.1)  # and not 20.700000000000003
+    array([20.7])
+    """
+    many = np.asarray(cell)
+    if unit == int(unit):
+        return many.astype(np.int64) * int(unit)
+    parts = round(1 / unit)
+    if parts and abs(parts * unit - 1) < 1e-12:
+        return many / parts
+    return many * unit
+
+
+def check_span(what: str, lowest: int, highest: int) -> None:
+    """Refuse a range too wide for a table of probabilities."""
+    span = int(highest) - int(lowest) + 1
+    if span > WIDEST:
+        raise BadInput(f"{what} must span at most {WIDEST} units, got {span}; pass a coarser unit=")
+
+
+def _refuse_other_kinds(name: str, values: np.ndarray) -> None:
+    if values.dtype.kind not in "iuf" and values.size:
+        shown = values.flat[0]
+        shown = shown.item() if isinstance(shown, np.generic) else shown
+        raise BadInput(
+            f"{name} must be numeric, got {shown!r}; a model of values needs numbers:"
+            " number such keys first"
+        )
+    if values.dtype.kind == "u" and values.size and values.max() > np.iinfo(np.int64).max:
+        raise BadInput(f"{name} must fit in 64 bits with a sign, got {values.max()}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -1,0 +1,156 @@
+"""A random walk: each value is the one before plus an independent step, which may drift.
+
+Source: section 7.5 of Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD
+2005). Their walk is continuous and discretised; here the steps are whole numbers themselves.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+
+from ..errors import BadInput
+from ..workloads.draws import at_least, source
+from .cells import Floats, Ints, check_unit, finite, on_grid, positive, to_cells, to_values
+from .counts import steps
+from .history import Now, last, now
+from .noise import Discrete
+from .normal import cell_mass
+from .record import Estimate, Fit, log_likelihood
+
+Kind = Literal["normal", "empirical"]
+KINDS: tuple[Kind, ...] = ("normal", "empirical")
+LEAST = 10  # values, to see enough steps
+FAINT = 1e-30  # a mass at the edge of what d steps reach, small enough to forget
+
+
+class Walk:
+    """The distribution of a step, in units, and where a walk without a history starts.
+
+    >>> coin = Walk(Discrete(-1, [0.5, 0, 0.5]))
+    >>> coin.prob([-2, -1, 0], d=2, history=[0]).tolist()
+    [0.25, 0.0, 0.5]
+    """
+
+    family: ClassVar[str] = "walk"
+    independent: ClassVar[bool] = False
+    timeless: ClassVar[bool] = True
+
+    def __init__(self, step: Discrete, start: float = 0, unit: float = 1) -> None:
+        self.step = step
+        self.start = finite("start", start)
+        self.unit = check_unit(unit)
+        self._place(self.start)
+
+    def __repr__(self) -> str:
+        return f"Walk({self.step!r}, start={self.start:g}, unit={self.unit:g})"
+
+    @classmethod
+    def normal(cls, drift: float, sd: float, start: float = 0, unit: float = 1) -> "Walk":
+        """Return a walk with steps of round(N(drift, sd)), rounded to units.
+
+        >>> Walk.normal(drift=0, sd=1).prob(0, 1, history=[0]).round(6)
+        np.float64(0.382925)
+        """
+        unit = check_unit(unit)
+        step = Discrete.rounded(finite("drift", drift) / unit, positive("sd", sd) / unit)
+        return cls(step, start, unit)
+
+    def prob(self, v: Any, d: Any, history: ArrayLike | Now) -> Floats:
+        """Return the probability that d steps lead from the last value to v."""
+        cell, on = to_cells(v, self.unit)
+        here = self._place(last(history, self.family).value)
+        way, ahead, on = np.broadcast_arrays(cell - here, steps(d), on)
+        p = _after_steps(self.step, way.ravel(), ahead.ravel()).reshape(way.shape)
+        return np.where(on, p, 0.0)[()]
+
+    def sample(self, length: int, seed: int, history: ArrayLike | Now = ()) -> np.ndarray:
+        """Return how the walk goes on; without a history its first value is the start."""
+        at_least("length", length, 0)
+        moves = self.step.draw(source(seed), length)
+        here = now(history).value
+        if here is None:
+            here = self.start
+            moves[:1] = 0
+        return to_values(self._place(here) + np.cumsum(moves), self.unit)
+
+    def _place(self, value: Any) -> Ints:
+        cell, on = to_cells(value, self.unit)
+        if not on.all():
+            raise BadInput(f"a walk must be at multiples of its unit {self.unit:g}, got {value}")
+        return cell
+
+    @classmethod
+    def fit(cls, data: ArrayLike, step: Kind = "normal", unit: float | None = None) -> Fit:
+        """Find the likeliest step distribution: a rounded normal, or the steps as counted.
+
+        >>> fit = Walk.fit(Walk.normal(drift=0.5, sd=2).sample(2000, seed=1))
+        >>> [round(fit.parameters[name].value, 1) for name in ("drift", "sd")]
+        [0.5, 2.0]
+        """
+        if step not in KINDS:
+            raise BadInput(f"step must be one of {', '.join(KINDS)}, got {step!r}")
+        grid = on_grid(data, unit, LEAST)
+        moves, unit = np.diff(grid.cell), grid.unit
+        if (moves == moves[0]).all():
+            raise BadInput(
+                f"data must take different steps to be a walk, got {moves[0] * unit:g} every time;"
+                " use a Trend"
+            )
+        if step == "normal":
+            drift, sd = _rounded_normal(moves)
+            model = cls.normal(drift.value * unit, sd.value * unit, grid.values[0], unit)
+            free = 2
+        else:
+            model = cls(Discrete.empirical(moves), grid.values[0], unit)
+            sd = Estimate(moves.std())
+            drift = Estimate(moves.mean(), moves.std() / np.sqrt(len(moves)))
+            free = len(np.unique(moves)) - 1
+        parameters = {"drift": drift.times(unit), "sd": sd.times(unit)}
+        likely = log_likelihood(model, grid.values)
+        return Fit(model, parameters, likely, free, len(moves), f"{step} steps")
+
+
+def _after_steps(step: Discrete, way: Ints, ahead: Ints) -> Floats:
+    """Return the probability that `ahead` steps sum to `way`, pair by pair."""
+    p = np.zeros(len(way))
+    order = np.argsort(ahead, kind="stable")
+    sums, taken = step, 1
+    for group in np.split(order, np.flatnonzero(np.diff(ahead[order])) + 1):
+        while len(group) and taken < ahead[group[0]]:
+            sums, taken = _add(sums, step), taken + 1
+        p[group] = sums.of(way[group])
+    return p
+
+
+def _add(one: Discrete, other: Discrete) -> Discrete:
+    """Return the distribution of the sum of two, without its faint edges.
+
+    Without trimming the table would grow with d; what matters grows with its square root.
+    """
+    mass = np.convolve(one.mass, other.mass)
+    seen = np.flatnonzero(mass > FAINT)
+    kept = mass[seen[0] : seen[-1] + 1]
+    return Discrete(one.lowest + other.lowest + int(seen[0]), kept / kept.sum())
+
+
+def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
+    """Return the drift and sd of the normal that, rounded, makes the steps likeliest."""
+    value, count = np.unique(moves, return_counts=True)
+    rough = np.sqrt(max(moves.var() - 1 / 12, 0.05))  # Sheppard: rounding added a twelfth
+
+    def cost(parameters: np.ndarray) -> float:
+        drift, log_sd = parameters
+        mass = cell_mass(value, drift, np.exp(log_sd))
+        return -float(count @ np.log(np.maximum(mass, 1e-300)))
+
+    found = minimize(cost, [moves.mean(), np.log(rough)], method="Nelder-Mead")
+    drift, sd = float(found.x[0]), float(np.exp(found.x[1]))
+    # Rounding hides a little: the errors are those of a normal a twelfth wider.
+    wide = np.sqrt(sd**2 + 1 / 12)
+    n = len(moves)
+    return (
+        Estimate(drift, float(wide / np.sqrt(n))),
+        Estimate(sd, float(wide**2 / sd / np.sqrt(2 * n))),
+    )

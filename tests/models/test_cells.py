@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import BadInput
+from penstock.models.cells import find_unit, numbers, on_grid, to_cells, to_values
+
+
+@given(
+    cells=st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=20),
+    unit=st.sampled_from([1, 0.1, 0.01, 0.25, 5, 1 / 3]),
+)
+def test_there_and_back(cells, unit):
+    values = to_values(cells, unit)
+    back, on = to_cells(values, unit)
+    assert back.tolist() == cells
+    assert on.all()
+
+
+@given(cells=st.lists(st.integers(-(10**4), 10**4), min_size=2, max_size=20))
+def test_the_unit_found_divides_all(cells):
+    values = np.array(cells) / 100
+    unit = find_unit("data", values)
+    assert unit >= 0.0099
+    assert to_cells(values, unit)[1].all()
+
+
+def test_a_tenth_is_the_number_that_was_written():
+    assert to_values(np.arange(1000), 0.1).tolist() == [float(f"{k / 10:.1f}") for k in range(1000)]
+
+
+def test_short_floats_are_on_their_cells():
+    assert on_grid(np.array([20.7, 31.2], np.float32), None).values.tolist() == [20.7, 31.2]
+
+
+def test_large_integers_stay_exact():
+    big = 2**60 + 1
+    assert to_cells(big, 1)[0] == big
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (["a", "b"], "data must be numeric, got 'a'; .* number such keys first"),
+        ([None, 1], "data must be numeric, got None"),
+        ([True, False], "data must be numeric, got True"),
+        ([1.0, float("inf")], "data must hold finite numbers, got inf at place 1"),
+        ([[1, 2], [3, 4]], "data must be one column of numbers, got 2 dimensions"),
+        ([[1], [3, 4]], "data must be one column of numbers"),
+        (np.array([2**63], np.uint64), "data must fit in 64 bits with a sign"),
+    ],
+)
+def test_not_numbers(data, message):
+    with pytest.raises(BadInput, match=message):
+        numbers("data", data)
+
+
+@pytest.mark.parametrize("unit", [0, -1, float("nan"), "1", True])
+def test_bad_units(unit):
+    with pytest.raises(BadInput, match="unit must be a number above 0"):
+        on_grid([1, 2], unit)
+
+
+def test_between_two_cells():
+    with pytest.raises(BadInput, match=r"multiples of the unit 0.5, got 1.2 at place 1"):
+        on_grid([1.0, 1.2], 0.5)
+    with pytest.raises(BadInput, match="finer than 1e-06; pass unit= or round them"):
+        on_grid([0.1234567, 0.2], None)
+
+
+def test_names_rather_than_numbers():
+    with pytest.raises(BadInput, match="such keys are names rather than numbers"):
+        on_grid([2**62, 1], None)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import BadInput
+from penstock.models import Now, Seasonal
+from penstock.models.period import find_period
+from tests.naive import probabilities as naive
+
+WAVES = {"period": 11.5, "mean": 4, "cosines": [5, 1], "sines": [-2, 3]}
+
+
+@given(
+    time=st.integers(0, 40),
+    d=st.integers(1, 20),
+    here=st.integers(-10, 20),
+    v=st.integers(-10, 20),
+    phi=st.floats(-0.9, 0.9),
+)
+def test_is_the_naive_one(time, d, here, v, phi):
+    slow = naive.seasonal(v, d, time, here, **WAVES, phi=phi, sigma=2, unit=1)
+    assert Seasonal(**WAVES, phi=phi, sigma=2).prob(v, d, Now(time, here)) == pytest.approx(
+        slow, abs=1e-9
+    )
+
+
+def test_parameters_are_found():
+    truth = Seasonal(48, 100, [20, 5], [3, 4], phi=0.6, sigma=6)
+    fit = Seasonal.fit(truth.sample(3000, seed=3), period=48)
+    wanted = {"mean": 100, "phi": 0.6, "sigma": 6}
+    wanted |= {"cos1": 20, "cos2": 5, "sin1": 3, "sin2": 4}
+    assert set(fit.parameters) == {*wanted, "period"}
+    for name, value in wanted.items():
+        assert abs(fit.parameters[name].value - value) < 4 * fit.parameters[name].error
+    assert fit.free == 7
+
+
+def test_errors_are_as_wide_as_the_spread_over_seeds():
+    truth = Seasonal(24, 50, [10], [4], phi=0.5, sigma=5)
+    fits = [Seasonal.fit(truth.sample(600, seed), 24, harmonics=1) for seed in range(60)]
+    for name in ("mean", "phi", "cos1", "sin1", "sigma"):
+        spread = np.std([fit.parameters[name].value for fit in fits])
+        assert spread == pytest.approx(fits[0].parameters[name].error, rel=0.4)
+
+
+@pytest.mark.parametrize("period", [7, 24.3, 365.25])
+def test_an_unknown_period_is_found(period):
+    data = Seasonal(period, 100, [12], [5], phi=0.5, sigma=6).sample(3000, seed=3)
+    fit = Seasonal.fit(data)
+    assert fit.parameters["period"].value == pytest.approx(period, rel=0.01)
+    assert fit.free == 6  # the period counts
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_chance_has_no_period(seed):
+    random = np.random.default_rng(seed)
+    for data in (random.normal(size=1000), random.normal(size=1000).cumsum()):
+        with pytest.raises(BadInput, match="no period that stands out from chance; pass period="):
+            find_period(data)
+
+
+def test_bad_input():
+    with pytest.raises(BadInput, match="period must be above 2 steps, got 2"):
+        Seasonal(2, 0, [1], [1], 0.5, 1)
+    with pytest.raises(BadInput, match="lists of one length"):
+        Seasonal(9, 0, [1, 2], [1], 0.5, 1)
+    with pytest.raises(BadInput, match="phi must lie between -1 and 1"):
+        Seasonal(9, 0, [1], [1], 1, 1)
+    with pytest.raises(BadInput, match="sigma must be a number above 0"):
+        Seasonal(9, 0, [1], [1], 0.5, 0)
+    data = np.arange(50) % 7
+    with pytest.raises(BadInput, match="period must fit twice into the data, 50 values, got 30"):
+        Seasonal.fit(data, period=30)
+    with pytest.raises(BadInput, match="harmonics must be below half the period of 7 steps, got 4"):
+        Seasonal.fit(data, period=7, harmonics=4)
+    with pytest.raises(BadInput, match="harmonics must be a whole number of at least 1, got 0"):
+        Seasonal.fit(data, period=7, harmonics=0)
