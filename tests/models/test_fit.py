@@ -11,42 +11,42 @@ def side(trace, which):
 
 
 STREAMS = {
-    "tower": (lambda seed: side(tower(2000, seed), seed % 2), "trend, normal noise"),
-    "roof": (lambda seed: side(roof(2000, seed), seed % 2), "trend, normal noise"),
-    "floor": (lambda seed: side(floor(2000, seed), seed % 2), "trend, uniform noise"),
-    "walk": (lambda seed: side(walk(2000, seed), seed % 2), "walk, normal steps"),
-    "drifting walk": (lambda seed: Walk.normal(0.5, 3).sample(2000, seed), "walk, normal steps"),
+    "tower": (lambda seed: side(tower(2000, seed), seed % 2), "trend (normal noise)"),
+    "roof": (lambda seed: side(roof(2000, seed), seed % 2), "trend (normal noise)"),
+    "floor": (lambda seed: side(floor(2000, seed), seed % 2), "trend (uniform noise)"),
+    "walk": (lambda seed: side(walk(2000, seed), seed % 2), "walk (normal steps)"),
+    "drifting walk": (lambda seed: Walk.normal(0.5, 3).sample(2000, seed), "walk (normal steps)"),
     "leaping walk": (
         lambda seed: Walk(Discrete(-9, [0.5, *[0] * 17, 0.5])).sample(2000, seed),
-        "walk, empirical steps",
+        "walk (empirical steps)",
     ),
     "ar1": (lambda seed: Ar1(5.59, 0.72, 4.23, 0.1).sample(2000, seed), "ar1"),
     "turning ar1": (lambda seed: Ar1(5, -0.5, 4).sample(2000, seed), "ar1"),
     "season": (
         lambda seed: Seasonal(48, 100, [20, 5], [3, 4], 0.6, 6).sample(2000, seed),
-        "seasonal, period 4",
+        "seasonal (period 4",
     ),
-    "zipf": (lambda seed: zipf_references(2000, seed, pareto=None).key, "stationary, empirical"),
+    "zipf": (lambda seed: zipf_references(2000, seed, pareto=None).key, "stationary (empirical)"),
     "long tail": (
         lambda seed: zipf_references(2000, seed, pareto=None, domain=1000).key,
-        "stationary, empirical",
+        "stationary (empirical)",
     ),
     "dice": (
         lambda seed: np.random.default_rng(seed).integers(0, 500, 2000),
-        "stationary, uniform",
+        "stationary (uniform)",
     ),
     "waiting times": (
         lambda seed: np.rint(np.random.default_rng(seed).exponential(1000, 2000)),
-        "stationary, empirical",
+        "stationary (empirical)",
     ),
     "names": (
         lambda seed: np.random.default_rng(seed).integers(0, 2**60, 2000),
-        "stationary, empirical",
+        "stationary (empirical)",
     ),
-    "line": (lambda seed: np.arange(seed, 300, 2), "trend, empirical noise"),
+    "line": (lambda seed: np.arange(seed, 300, 2), "trend (empirical noise)"),
     "noise far from whole": (
         lambda seed: Trend(0.3, 0, Discrete(-4, [0.5, *[0] * 7, 0.5])).sample(2000, seed),
-        "trend, empirical noise",
+        "trend (empirical noise)",
     ),
 }
 
@@ -63,7 +63,7 @@ def test_the_plainer_of_near_equals():
     # This walk looks a little more like an AR(1): phi1 below 1 suits it better by chance.
     choice = best(Walk.normal(0, 1).sample(1000, seed=12))
     assert choice.candidates[0].name == "ar1"
-    assert choice.fit.name == "walk, normal steps"
+    assert choice.fit.name == "walk (normal steps)"
     assert "fewest parameters among those within 6" in choice.why
 
 

@@ -61,6 +61,14 @@ def test_drift_and_sd_are_found(drift, sd):
         assert abs(value - truth) < 4 * error
 
 
+def test_errors_are_as_wide_as_the_spread_over_seeds():
+    fits = [Walk.fit(Walk.normal(0.3, 0.45).sample(500, seed), unit=1) for seed in range(200)]
+    for name in ("drift", "sd"):
+        spread = np.std([fit.parameters[name].value for fit in fits])
+        error = np.mean([fit.parameters[name].error for fit in fits])
+        assert spread == pytest.approx(error, rel=0.2)
+
+
 def test_counted_steps():
     step = Discrete(-2, [0.3, 0, 0.2, 0.5])
     fit = Walk.fit(Walk(step, unit=0.1).sample(5000, seed=3), "empirical")

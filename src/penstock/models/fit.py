@@ -76,9 +76,9 @@ def best(data: ArrayLike, period: float | None = None, unit: float | None = None
 
     >>> choice = best(Walk.normal(drift=0, sd=1).sample(2000, seed=1))
     >>> choice.fit.name
-    'walk, normal steps'
+    'walk (normal steps)'
     >>> choice.why
-    'walk, normal steps, has the lowest BIC, 5816.0, of 10 candidates on 1999 values; ...'
+    'walk (normal steps) has the lowest BIC, 5816.0, of 7 candidates on 1999 values (3 more ...'
     """
     if period is not None:
         check_period(period)
@@ -87,9 +87,10 @@ def best(data: ArrayLike, period: float | None = None, unit: float | None = None
         raise BadInput(f"data must vary, got {grid.values[0]} every time: there is nothing to fit")
     tried = [_try(name, fit, grid.values) for name, fit in _families(grid.unit, period)]
     tried.sort(key=lambda each: each.bic)
-    chosen = _choose(tried)
-    assert chosen.fit is not None
-    return Choice(chosen.fit, tried, _why(chosen, tried))
+    # Never empty: counting the values always works, and nothing is held against it.
+    able = [each.fit for each in tried if each.fit is not None and not each.against]
+    chosen = _choose(able)
+    return Choice(chosen, tried, _why(chosen, able, len(tried) - len(able)))
 
 
 Fitter = Callable[[np.ndarray], Fit]
@@ -98,11 +99,11 @@ Fitter = Callable[[np.ndarray], Fit]
 def _families(unit: float, period: float | None) -> list[tuple[str, Fitter]]:
     families: list[tuple[str, Fitter]] = []
     for kind in stationary.KINDS:
-        families.append((f"stationary, {kind}", partial(Stationary.fit, kind=kind, unit=unit)))
+        families.append((f"stationary ({kind})", partial(Stationary.fit, kind=kind, unit=unit)))
     for noise in trend.KINDS:
-        families.append((f"trend, {noise} noise", partial(Trend.fit, noise=noise, unit=unit)))
+        families.append((f"trend ({noise} noise)", partial(Trend.fit, noise=noise, unit=unit)))
     for step in walk.KINDS:
-        families.append((f"walk, {step} steps", partial(Walk.fit, step=step, unit=unit)))
+        families.append((f"walk ({step} steps)", partial(Walk.fit, step=step, unit=unit)))
     families.append(("ar1", partial(Ar1.fit, unit=unit)))
     families.append(("seasonal", partial(Seasonal.fit, period=period, unit=unit)))
     return families
@@ -163,30 +164,23 @@ def _turn(data: np.ndarray) -> float:
     return float(moves[1:] @ moves[:-1] / max(float(moves @ moves), 1e-300))
 
 
-def _choose(tried: list[Candidate]) -> Candidate:
+def _choose(able: list[Fit]) -> Fit:
     """Return the plainest of those that are about as good as the best."""
-    able = [each for each in tried if each.fit is not None and not each.against]
-    near = [each for each in able if each.bic <= able[0].bic + MARGIN]
-    return min(near, key=lambda each: (each.fit.free if each.fit else 0, each.bic))
+    near = [fit for fit in able if fit.bic <= able[0].bic + MARGIN]
+    return min(near, key=lambda fit: (fit.free, fit.bic))
 
 
-def _why(chosen: Candidate, tried: list[Candidate]) -> str:
-    able = [each for each in tried if each.fit is not None and not each.against]
-    assert chosen.fit is not None
-    count = f"{len(tried)} candidates on {chosen.fit.count} values"
+def _why(chosen: Fit, able: list[Fit], aside: int) -> str:
+    among = f"of {len(able)} candidates on {chosen.count} values ({aside} more were set aside)"
     if chosen is not able[0]:
         return (
             f"{chosen.name} has the fewest parameters among those within {MARGIN:g} of the lowest"
-            f" BIC, {able[0].bic:.1f}, of {count}; its own is {chosen.bic:.1f}."
+            f" BIC, {able[0].bic:.1f}, {among}; its own is {chosen.bic:.1f}."
         )
-    said = f"{chosen.name}, has the lowest BIC, {chosen.bic:.1f}, of {count}"
-    if _family(chosen) == Stationary.family:
+    said = f"{chosen.name} has the lowest BIC, {chosen.bic:.1f}, {among}"
+    if chosen.model.family == Stationary.family:
         return said + "; no other family beats independent values."
-    rivals = [each for each in able if each.fit and each.fit.model.family != _family(chosen)]
+    rivals = [fit for fit in able if fit.model.family != chosen.model.family]
     if rivals:
         said += f"; the next family, {rivals[0].name}, has {rivals[0].bic:.1f}"
     return said + "."
-
-
-def _family(candidate: Candidate) -> str:
-    return "" if candidate.fit is None else str(candidate.fit.model.family)

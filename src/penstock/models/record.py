@@ -44,7 +44,7 @@ class Fit:
     @property
     def name(self) -> str:
         """The family, and the kind where it has several."""
-        return f"{self.model.family}, {self.detail}" if self.detail else str(self.model.family)
+        return f"{self.model.family} ({self.detail})" if self.detail else str(self.model.family)
 
     @property
     def bic(self) -> float:
