@@ -6,7 +6,7 @@ from statsmodels.tsa.ar_model import AutoReg
 
 from penstock.errors import BadInput
 from penstock.models import Ar1
-from tests.naive import probabilities as naive
+from tests.naive import carried as naive
 
 
 @given(

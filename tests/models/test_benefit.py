@@ -18,7 +18,7 @@ from penstock.models import (
 )
 from tests.models.futures import assert_frequency, futures
 from tests.models.test_contract import ALL, HISTORY, MODELS
-from tests.naive import probabilities as naive
+from tests.naive import carried as naive
 
 AHEAD = np.arange(1, 11)
 VALUES = np.arange(-6, 16)

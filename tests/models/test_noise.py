@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.models import Discrete, Trend
-from tests.naive import probabilities as naive
+from tests.naive import carried as naive
 
 MASSES = st.lists(st.integers(0, 9), min_size=1, max_size=8).filter(any)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from penstock.errors import BadInput
 from penstock.models import Now, Seasonal
 from penstock.models.period import find_period
-from tests.naive import probabilities as naive
+from tests.naive import carried as naive
 
 WAVES = {"period": 11.5, "mean": 4, "cosines": [5, 1], "sines": [-2, 3]}
 

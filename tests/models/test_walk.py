@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from penstock.errors import BadInput
 from penstock.models import Discrete, Walk
 from penstock.workloads import walk
-from tests.naive import probabilities as naive
+from tests.naive import carried as naive
 
 
 @settings(max_examples=30)
