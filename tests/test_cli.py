@@ -136,10 +136,18 @@ def test_a_table_in_the_order_asked_for():
     assert result.stdout.index("rand") < result.stdout.index("lru") < result.stdout.index("opt")
 
 
+def test_a_plan_is_a_policy_like_any_other():
+    report = simulate(*TOWER, "--policy", "flowexpect:lookahead=2", "--policy", "opt")
+    plan, opt = report["policies"]
+    assert (plan["policy"], plan["params"]) == ("flowexpect", {"lookahead": 2})
+    assert 0 < plan["results"]["mean"] <= opt["results"]["mean"]
+
+
 def test_the_list_of_policies():
     shown = call("policies").stdout
     listed = json.loads(call("policies", "--json").stdout)["policies"]
-    assert [row["policy"] for row in listed] == [p.name for p in policies.ALL] + ["opt", "lfd"]
+    names = [policy.name for policy in policies.ALL]
+    assert [row["policy"] for row in listed] == [*names, "flowexpect", "opt", "lfd"]
     assert all(row["policy"] in shown for row in listed)
     gdj = next(row for row in listed if row["policy"] == "gdj")
     assert gdj["params"]["percentile"] == 0.9
@@ -185,6 +193,10 @@ BAD = {
     ),
     "lfd of a join": ([*TOWER, "--policy", "lfd"], "'lfd' is not defined for joining"),
     "opt of a split": ([*TOWER, "--policy", "opt", "--layout", "split"], "only the unified layout"),
+    "no models": (
+        ["--trace", "a.csv", "--memory", "5", "--policy", "flowexpect"],
+        "needs the models",
+    ),
     "no such file": (["--trace", "/no/such.csv", "--memory", "5"], "there is no file /no/such.csv"),
     "no such option": ([*TOWER, "--memroy", "5"], "No such option"),
     "a stray word": ([*TOWER, "stray"], "stray"),

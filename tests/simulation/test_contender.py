@@ -21,6 +21,8 @@ def test_all_parameters_in_force_are_told():
         ("life", "caching", "'life' is not defined for caching"),
         ("lfd", "joining", "'lfd' is not defined for joining"),
         ("opt:k=1", "joining", "'opt' is hindsight and has no parameters, got 'k=1'"),
+        ("flowexpect", "caching", "'flowexpect' is not defined for caching"),
+        ("flowexpect:k=1", "joining", "unknown parameter 'k' of policy 'flowexpect'"),
         ("", "joining", "unknown policy ''"),
     ],
 )
@@ -35,6 +37,8 @@ def test_nonsense_is_refused(text, problem, complaint):
         ("gdj:percentile=7", {}, "'percentile'"),
         ("life", {}, "weighs what remains of a window"),
         ("opt", {"layout": "split"}, "only the unified layout"),
+        ("flowexpect", {"layout": "split"}, "'flowexpect' knows only the unified layout"),
+        ("flowexpect:lookahead=0", {}, "'lookahead' of policy 'flowexpect' must be from 1"),
         ("rand", {"layout": "split", "memory": 1}, "at least 1 per memory"),
     ],
 )
@@ -43,6 +47,24 @@ def test_what_would_fail_later_is_refused_at_once(text, options, complaint):
     scenario = Scenario(Generated("walk"), "joining", **options)
     with pytest.raises(BadInput, match=complaint):
         check(contender(text, "joining"), scenario)
+
+
+@pytest.mark.parametrize("source", [TraceFile("any.csv"), Generated("zipf")])
+def test_who_needs_models_says_so_where_there_are_none(source):
+    scenario = Scenario(source, "joining", 5)
+    with pytest.raises(BadInput, match="'flowexpect' needs the models of both streams"):
+        check(contender("flowexpect", "joining"), scenario)
+
+
+def test_a_planner_is_told_like_a_policy():
+    who = contender("flowexpect:lookahead=3", "joining")
+    assert (who.name, who.params, str(who)) == (
+        "flowexpect",
+        {"lookahead": 3},
+        "flowexpect:lookahead=3",
+    )
+    assert contender("flowexpect", "joining").params == {"lookahead": 5}
+    check(who, Scenario(Generated("walk"), "joining", 5))
 
 
 @pytest.mark.parametrize("problem", ["joining", "caching"])

@@ -3,10 +3,21 @@ import pytest
 
 from penstock.core.slots import FOREVER
 from penstock.errors import BadInput
+from penstock.models import models_of
+from penstock.offline import FlowExpect
 from penstock.simulation import play
 from penstock.simulation.arrivals import arrivals
 from penstock.simulation.full import full_results
-from penstock.workloads import JoinTrace, LookupTrace, floor, tower, walk, zipf, zipf_references
+from penstock.workloads import (
+    GENERATED,
+    JoinTrace,
+    LookupTrace,
+    floor,
+    tower,
+    walk,
+    zipf,
+    zipf_references,
+)
 from tests.naive.join import NaiveJoin
 from tests.naive.policies import factory
 
@@ -104,6 +115,42 @@ def test_split_gives_each_side_a_share_by_its_rate():
 def test_hindsight_knows_one_layout():
     with pytest.raises(BadInput, match="only the unified layout"):
         play(tower(50, 1), "opt", 4, layout="split")
+
+
+@pytest.mark.parametrize("name", ["tower", "walk"])
+def test_a_plan_is_replayed_step_by_step(name):
+    trace, models = GENERATED[name].join(150, 1), models_of(name)
+    played = play(trace, "flowexpect:lookahead=3", 4, first=40, models=models)
+    steps = list(zip(trace.key[::2].tolist(), trace.key[1::2].tolist(), strict=True))
+    # a stream of values alone knows the dead as well: nobody brings them any more
+    join = FlowExpect(models, 4, 3)
+    results = [join.push(*step) for step in steps]
+    assert played.results == sum(results[20:])
+    assert played.rows == 300
+    rand, opt = (play(trace, who, 4, first=40).results for who in ("rand", "opt"))
+    assert rand < played.results <= opt
+
+
+@pytest.mark.parametrize("within", [None, 0, 7])
+def test_a_plan_with_room_for_all_gets_everything(within):
+    trace = walk(120, 2)
+    full = full_results(trace, within, 20)
+    got = play(trace, "flowexpect", 240, within=within, first=20, models=models_of("walk"))
+    assert got.results == full
+
+
+def test_a_plan_needs_models_and_whole_steps():
+    models = models_of("walk")
+    with pytest.raises(BadInput, match="needs the models"):
+        play(walk(50, 1), "flowexpect", 4)
+    with pytest.raises(BadInput, match="only the unified layout"):
+        play(walk(50, 1), "flowexpect", 4, layout="split", models=models)
+    with pytest.raises(BadInput, match="first row of a step, which is an even one, got 3"):
+        play(walk(50, 1), "flowexpect", 4, first=3, models=models)
+    with pytest.raises(BadInput, match="one tuple each at every step"):
+        play(JoinTrace([0, 1], [7, 7], [0, 1]), "flowexpect", 4, models=models)
+    with pytest.raises(BadInput, match="times that count the steps"):
+        play(JoinTrace([0, 1], [7, 7], [3, 3], together=True), "flowexpect", 4, models=models)
 
 
 def test_more_memory_than_rows_is_not_made():

@@ -4,16 +4,19 @@ from .ar1 import Ar1
 from .base import Model
 from .benefit import caching, joining
 from .fit import Candidate, Choice, best
+from .generated import MODELLED, drift_models, models_of
 from .history import Now
 from .known import Known
 from .noise import Discrete
 from .record import Estimate, Fit, log_likelihood
 from .seasonal import Seasonal
 from .stationary import Stationary
+from .support import support
 from .trend import Trend
 from .walk import Walk
 
 __all__ = [
+    "MODELLED",
     "Ar1",
     "Candidate",
     "Choice",
@@ -29,6 +32,9 @@ __all__ = [
     "Walk",
     "best",
     "caching",
+    "drift_models",
     "joining",
     "log_likelihood",
+    "models_of",
+    "support",
 ]

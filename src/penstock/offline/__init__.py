@@ -1,7 +1,19 @@
-"""The best that hindsight allows: what no policy can beat, for joins and for caches."""
+"""The best that hindsight allows, for joins and caches; and planning by the same means."""
 
+from .flowexpect import FLOWEXPECT, FlowExpect
 from .join import most_results
 from .lookup import lfd
+from .plan import Plan, best_plan
 from .reach import Reach, count_matches, find_reach
 
-__all__ = ["Reach", "count_matches", "find_reach", "lfd", "most_results"]
+__all__ = [
+    "FLOWEXPECT",
+    "FlowExpect",
+    "Plan",
+    "Reach",
+    "best_plan",
+    "count_matches",
+    "find_reach",
+    "lfd",
+    "most_results",
+]

@@ -1,11 +1,13 @@
 """The rows of a join in the order in which they are taken, each with its last moment."""
 
 import functools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core.slots import FOREVER
+from ..errors import BadInput
 from ..workloads import JoinTrace
 
 
@@ -29,6 +31,18 @@ def arrivals(trace: JoinTrace, within: int | None) -> Arrivals:
     return Arrivals(
         trace.side[order], trace.key[order], trace.time[order], None if end is None else end[order]
     )
+
+
+def steps_of(trace: JoinTrace, within: int | None) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """Yield the keys of R and of S, and their last moments, step by step: 0, 1, ..."""
+    if not trace.together or trace.streams != 2 or trace.key.ndim != 1:
+        raise BadInput("a plan needs two streams that bring one tuple each at every step")
+    rows = arrivals(trace, within)
+    if (rows.time[::2] != np.arange(len(trace) // 2)).any():
+        raise BadInput("a plan needs times that count the steps: 0, 1, ...")
+    end = np.full(len(trace), FOREVER) if rows.end is None else rows.end
+    for r, s, end_r, end_s in zip(rows.key[::2], rows.key[1::2], end[::2], end[1::2], strict=True):
+        yield int(r), int(s), (int(end_r), int(end_s))
 
 
 def _ends(trace: JoinTrace, within: int | None) -> np.ndarray | None:

@@ -3,9 +3,10 @@
 from typing import Any, NamedTuple
 
 from .. import policies
-from ..core.policy import CACHING, Chosen
+from ..core.policy import CACHING, Chosen, parse
 from ..engines import Join, Lookup
 from ..errors import BadInput
+from ..offline import FLOWEXPECT, FlowExpect
 from .scenario import Scenario
 
 OPT, LFD = "opt", "lfd"
@@ -22,6 +23,11 @@ class Contender(NamedTuple):
         """Every parameter in force."""
         return {} if self.chosen is None else self.chosen.all_params
 
+    @property
+    def plans(self) -> bool:
+        """Whether it decides about whole steps, in Python and not in an engine."""
+        return self.chosen is not None and self.chosen.policy is FLOWEXPECT
+
     def __str__(self) -> str:
         return self.name if self.chosen is None else str(self.chosen)
 
@@ -34,7 +40,8 @@ def contender(text: str, problem: str) -> Contender:
     """
     name, _, tail = text.strip().partition(":")
     if name not in (OPT, LFD):
-        chosen = policies.choose(text, problem)
+        planner = name == FLOWEXPECT.name
+        chosen = policies.choose(parse(text, (FLOWEXPECT,)) if planner else text, problem)
         return Contender(chosen.policy.name, chosen)
     if tail:
         raise BadInput(f"{name!r} is hindsight and has no parameters, got {tail!r}; leave them out")
@@ -46,14 +53,23 @@ def contender(text: str, problem: str) -> Contender:
 def check(who: Contender, scenario: Scenario) -> None:
     """Refuse at once what would fail later: an engine is made for it, and given nothing to do."""
     if who.chosen is None:
-        if scenario.layout != "unified":
-            raise BadInput("'opt' knows only the unified layout; leave out opt or --layout")
+        check_layout(who, scenario.layout)
+    elif who.plans:
+        check_layout(who, scenario.layout)
+        FlowExpect(scenario.source.models, scenario.memory, **who.params)
     elif scenario.problem == CACHING:
         Lookup(who.chosen, 1)
     else:
         lowest = min(scenario.memory, 2)  # a split memory has a row for each side
         join = Join(who.chosen, lowest, within=scenario.within, layout=scenario.layout)
         join.push([], [], [], end=[] if scenario.windowed else None)
+
+
+def check_layout(who: Contender, layout: str) -> None:
+    """Refuse to divide the memory of those who know only one."""
+    if layout != "unified":
+        name = FLOWEXPECT.name if who.plans else OPT
+        raise BadInput(f"{name!r} knows only the unified layout; leave out {name} or --layout")
 
 
 def everybody(scenario: Scenario) -> list[str]:

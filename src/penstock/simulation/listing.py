@@ -4,6 +4,7 @@ from typing import Any
 
 from .. import policies
 from ..core.policy import CACHING, JOINING, Chosen
+from ..offline import FLOWEXPECT
 
 
 def list_policies() -> list[dict[str, Any]]:
@@ -19,7 +20,7 @@ def list_policies() -> list[dict[str, Any]]:
             "problems": list(policy.problems),
             "params": Chosen(policy, {}).all_params,
         }
-        for policy in policies.ALL
+        for policy in (*policies.ALL, FLOWEXPECT)
     ]
     opt = "hindsight: the most results that any policy could get"
     lfd = "hindsight: the most hits that any policy could get"

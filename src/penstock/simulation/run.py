@@ -1,7 +1,7 @@
 """One policy over one trace: what it got after the warm-up, and how long the engine took."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
@@ -10,10 +10,11 @@ import numpy as np
 from ..core.policy import CACHING, JOINING, Chosen
 from ..engines import Join, Lookup
 from ..errors import BadInput
-from ..offline import lfd, most_results
+from ..models import Model
+from ..offline import FlowExpect, lfd, most_results
 from ..workloads import JoinTrace, LookupTrace
-from .arrivals import Arrivals, arrivals
-from .contender import Contender, contender
+from .arrivals import Arrivals, arrivals, steps_of
+from .contender import Contender, check_layout, contender
 from .source import Trace
 
 WARMING = 2048  # distinct keys per push: enough for tables to grow, which is compiled code too
@@ -36,8 +37,11 @@ def play(
     layout: str = "unified",
     first: int = 0,
     seed: int = 0,
+    models: Sequence[Model] | None = None,
 ) -> Played:
     """Replay a trace under a policy; results count from the row number `first` on.
+
+    `models` are those of the streams, for policies that ask for them.
 
     >>> play(LookupTrace([1, 2, 1, 3, 1]), "lru", memory=2, first=1).results
     2
@@ -47,11 +51,14 @@ def play(
         policy = contender(policy, JOINING if joining else CACHING)
     memory = min(memory, max(2, len(trace)))  # the rest would stay empty
     if policy.chosen is None:
-        if layout != "unified":
-            raise BadInput("'opt' knows only the unified layout; leave out opt or --layout")
+        check_layout(policy, layout)
         return _hindsight(trace, memory, within, first)
+    if policy.plans and isinstance(trace, JoinTrace):
+        check_layout(policy, layout)
+        planner = FlowExpect(models, memory, within=within, **policy.params)
+        return _plan(trace, planner, first)
     if isinstance(trace, JoinTrace):
-        return _join(trace, policy.chosen, memory, within, layout, first, seed)
+        return _join(trace, policy.chosen, memory, within, layout, first, seed, models)
     return _look_up(trace, policy.chosen, memory, first, seed)
 
 
@@ -63,6 +70,7 @@ def _join(
     layout: str,
     first: int,
     seed: int,
+    models: Sequence[Model] | None,
 ) -> Played:
     rows = arrivals(trace, within)
     shares = np.bincount(rows.side, minlength=2) / max(1, len(trace))
@@ -76,6 +84,7 @@ def _join(
             shares=shares.tolist() if layout == "split" else None,
             together=trace.together,
             seed=seed,
+            models=models,
         )
 
     def push(join: Join, part: Arrivals) -> None:
@@ -90,6 +99,14 @@ def _join(
     before = join.results
     push(join, _part(rows, first, None))
     return Played(join.results - before, len(trace), perf_counter() - started)
+
+
+def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
+    if first % 2:
+        raise BadInput(f"first must be the first row of a step, which is an even one, got {first}")
+    started = perf_counter()
+    results = [planner.push(*step) for step in steps_of(trace, planner.within)]
+    return Played(sum(results[first // 2 :]), len(trace), perf_counter() - started)
 
 
 def _look_up(trace: LookupTrace, chosen: Chosen, memory: int, first: int, seed: int) -> Played:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..core.policy import JOINING
 from ..errors import BadInput
+from ..models import MODELLED, Model, models_of
 from ..workloads import GENERATED, JoinTrace, LookupTrace, read_join, read_lookup
 from .words import check_word
 
@@ -37,6 +38,11 @@ class Generated:
         """Whether its tuples die by themselves."""
         return GENERATED[self.name].windowed
 
+    @property
+    def models(self) -> tuple[Model, ...] | None:
+        """The true models of its streams; None where nobody knows them."""
+        return models_of(self.name) if self.name in MODELLED else None
+
     def trace(self, problem: str, seed: int) -> Trace:
         """Return the arrivals of one run."""
         workload = GENERATED[self.name]
@@ -62,6 +68,7 @@ class TraceFile:
     side: str = "side"
     length: int | None = None
     windowed = False
+    models = None
 
     def __post_init__(self) -> None:
         if self.length is not None:

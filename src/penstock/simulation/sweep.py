@@ -99,6 +99,7 @@ def make_run(
                 layout=scenario.layout,
                 first=first,
                 seed=scenario.seed + number,
+                models=scenario.source.models,
             )
         )
         tell()
