@@ -155,3 +155,25 @@ def test_a_plan_needs_models_and_whole_steps():
 
 def test_more_memory_than_rows_is_not_made():
     assert play(walk(50, 1), "wtinylfu", 10**15).results == full_results(walk(50, 1), None, 0)
+
+
+def test_models_of_a_workload_reach_the_policy():
+    trace, models = GENERATED["tower"].join(600, 1), models_of("tower")
+    told = play(trace, "heeb", 10, first=80, models=models).results
+    assert told > 1.05 * play(trace, "heeb", 10, first=80).results
+    assert told >= 0.98 * play(trace, "opt", 10, first=80).results
+    references = GENERATED["tower"].lookup(600, 1)
+    told = play(references, "heeb", 4, models=models).results
+    assert told > play(references, "rand", 4).results
+
+
+def test_keys_with_a_fraction_are_ordered():
+    rng = np.random.default_rng(3)
+    value = (20 + rng.normal(0, 1, 2000).cumsum() / 10).round(1)
+    names = np.unique(value, return_inverse=True)[1]
+    shuffled = rng.permutation(names.max() + 1)[names]  # as a file's keys are numbered
+    trace = LookupTrace(shuffled, value=value)
+    plain = LookupTrace(np.rint(value * 10).astype(np.int64), value=value)
+    assert play(trace, "heeb", 10).results == play(plain, "heeb", 10).results
+    with pytest.raises(BadInput, match="goes by the order of keys, and those of trace are names"):
+        play(LookupTrace(shuffled), "heeb", 10)

@@ -48,7 +48,7 @@ def choose(policy: str | Policy | Chosen, problem: str | None = None) -> Chosen:
     'gdj:percentile=0.95'
     """
     if isinstance(policy, str):
-        chosen = parse(policy, ALL)
+        chosen = parse(_by_form(policy), ALL)
     else:
         chosen = policy if isinstance(policy, Chosen) else Chosen(policy, {})
     if problem is not None and problem not in chosen.policy.problems:
@@ -57,6 +57,19 @@ def choose(policy: str | Policy | Chosen, problem: str | None = None) -> Chosen:
             f"policy {chosen.policy.name!r} is not defined for {problem}; choose of {fit}"
         )
     return chosen
+
+
+def _by_form(text: str) -> str:
+    """Return the policy behind `heeb:form=hist`: HEEB's histograms are a policy of their own.
+
+    >>> _by_form("heeb:form=hist,buckets=12")
+    'hist:buckets=12'
+    """
+    name, _, tail = text.strip().partition(":")
+    parts = [part.strip() for part in tail.split(",") if part.strip()]
+    if name != "heeb" or "form=hist" not in parts:
+        return text
+    return "hist:" + ",".join(part for part in parts if part != "form=hist")
 
 
 def named(name: str) -> Policy:

@@ -52,16 +52,19 @@ def contender(text: str, problem: str) -> Contender:
 
 def check(who: Contender, scenario: Scenario) -> None:
     """Refuse at once what would fail later: an engine is made for it, and given nothing to do."""
+    models = scenario.source.models
     if who.chosen is None:
         check_layout(who, scenario.layout)
     elif who.plans:
         check_layout(who, scenario.layout)
-        FlowExpect(scenario.source.models, scenario.memory, **who.params)
+        FlowExpect(models, scenario.memory, **who.params)
     elif scenario.problem == CACHING:
-        Lookup(who.chosen, 1)
+        Lookup(who.chosen, 1, model=None if models is None else models[-1])
     else:
         lowest = min(scenario.memory, 2)  # a split memory has a row for each side
-        join = Join(who.chosen, lowest, within=scenario.within, layout=scenario.layout)
+        join = Join(
+            who.chosen, lowest, within=scenario.within, layout=scenario.layout, models=models
+        )
         join.push([], [], [], end=[] if scenario.windowed else None)
 
 
@@ -73,9 +76,16 @@ def check_layout(who: Contender, layout: str) -> None:
 
 
 def everybody(scenario: Scenario) -> list[str]:
-    """Return all policies that make sense: without a window none that weighs what remains of it."""
+    """Return all policies that make sense.
+
+    Without a window none that weighs what remains of it; without numbers none that goes by their
+    order.
+    """
+    numeric = scenario.trace(0).value is not None
     return [
         policy.name
         for policy in policies.ALL
-        if scenario.problem in policy.problems and (scenario.windowed or not policy.needs_window)
+        if scenario.problem in policy.problems
+        and (scenario.windowed or not policy.needs_window)
+        and (numeric or not policy.ordered)
     ]

@@ -15,6 +15,7 @@ from ..offline import FlowExpect, lfd, most_results
 from ..workloads import JoinTrace, LookupTrace
 from .arrivals import Arrivals, arrivals, steps_of
 from .contender import Contender, check_layout, contender
+from .ordered import with_ordered_keys
 from .source import Trace
 
 WARMING = 2048  # distinct keys per push: enough for tables to grow, which is compiled code too
@@ -59,7 +60,8 @@ def play(
         return _plan(trace, planner, first)
     if isinstance(trace, JoinTrace):
         return _join(trace, policy.chosen, memory, within, layout, first, seed, models)
-    return _look_up(trace, policy.chosen, memory, first, seed)
+    model = None if models is None else models[-1]  # S is the stream of references
+    return _look_up(trace, policy.chosen, memory, first, seed, model)
 
 
 def _join(
@@ -72,6 +74,8 @@ def _join(
     seed: int,
     models: Sequence[Model] | None,
 ) -> Played:
+    if chosen.policy.ordered:
+        trace = with_ordered_keys(trace, chosen.policy.name)
     rows = arrivals(trace, within)
     shares = np.bincount(rows.side, minlength=2) / max(1, len(trace))
 
@@ -109,11 +113,15 @@ def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
     return Played(sum(results[first // 2 :]), len(trace), perf_counter() - started)
 
 
-def _look_up(trace: LookupTrace, chosen: Chosen, memory: int, first: int, seed: int) -> Played:
-    warming = Lookup(chosen, memory, seed=seed)
+def _look_up(
+    trace: LookupTrace, chosen: Chosen, memory: int, first: int, seed: int, model: Model | None
+) -> Played:
+    if chosen.policy.ordered:
+        trace = with_ordered_keys(trace, chosen.policy.name)
+    warming = Lookup(chosen, memory, seed=seed, model=model)
     for number in range(2):
         warming.push(np.arange(WARMING) + number * WARMING, emit=False)
-    cache = Lookup(chosen, memory, seed=seed)
+    cache = Lookup(chosen, memory, seed=seed, model=model)
     started = perf_counter()
     cache.push(trace.key[:first], emit=False)
     before = cache.hits

@@ -75,7 +75,7 @@ def zipf(
             drawn.append(_keys(rank, random, domain, correlation, stream))
         columns.append(drawn[0] if attributes == 1 else np.stack(drawn, axis=1))
     side, key, time = interleave(columns)
-    return JoinTrace(side, key, time, streams=streams, name="zipf")
+    return JoinTrace(side, key, time, streams=streams, name="zipf", value=key)
 
 
 def zipf_references(
@@ -92,9 +92,8 @@ def zipf_references(
     np.True_
     """
     skew = _skews(alpha, 1, 1)
-    return LookupTrace(
-        _ranks(length, source(seed, 0, 0), domain, float(skew[0, 0]), pareto), "zipf"
-    )
+    key = _ranks(length, source(seed, 0, 0), domain, float(skew[0, 0]), pareto)
+    return LookupTrace(key, "zipf", value=key)
 
 
 def popularity(domain: int, alpha: float) -> NDArray[np.float64]:
