@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.engines import Join, Lookup
@@ -66,6 +66,7 @@ def push(join, rows):
 
 
 @pytest.mark.parametrize("kind", PAIRS)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), budget=st.integers(1, 9), alpha=st.sampled_from([1.5, 3.0]))
 def test_joins_as_its_twin(kind, seed, budget, alpha):
     models, _ = PAIRS[kind]
@@ -79,6 +80,7 @@ def test_joins_as_its_twin(kind, seed, budget, alpha):
 
 
 @pytest.mark.parametrize("kind", PAIRS)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), budget=st.integers(1, 6), alpha=st.sampled_from([1.5, 2.5]))
 def test_caches_as_its_twin(kind, seed, budget, alpha):
     models, _ = PAIRS[kind]
@@ -176,6 +178,7 @@ def test_alpha_by_the_lifetime_that_is_seen():
     assert alphas.value[alphas.chosen[0]] == pytest.approx(expected, rel=0.3)
 
 
+@settings(max_examples=10)
 @given(cuts=st.lists(st.integers(0, 1200), max_size=4), restore=st.booleans())
 def test_fits_do_not_depend_on_the_cuts(cuts, restore):
     rows = draw_steps(DRIFTS, 600, 5)

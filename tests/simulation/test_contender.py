@@ -73,7 +73,17 @@ def test_everybody_is_everybody_who_can(problem):
     assert everybody(Scenario(Generated("tower"), problem, 5)) == names
 
 
-def test_without_a_window_nobody_weighs_it():
+def test_without_a_window_nobody_weighs_it(tmp_path):
+    file = tmp_path / "any.csv"
+    file.write_text("key,side\n1,a\n1,b\n")
     assert "life" not in everybody(Scenario(Generated("zipf"), "joining", 5))
     assert "life" in everybody(Scenario(Generated("zipf"), "joining", 5, within=9))
-    assert "life" not in everybody(Scenario(TraceFile("any.csv"), "joining", 5))
+    assert "life" not in everybody(Scenario(TraceFile(str(file)), "joining", 5))
+
+
+def test_without_numbers_nobody_goes_by_their_order(tmp_path):
+    for name, expected in (("7", True), ("seven", False)):
+        file = tmp_path / f"{name}.csv"
+        file.write_text(f"key,side\n{name},a\n{name},b\n")
+        names = everybody(Scenario(TraceFile(str(file)), "joining", 5))
+        assert ("heeb" in names) == expected

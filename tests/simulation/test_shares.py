@@ -92,3 +92,23 @@ def test_what_it_refuses():
     with pytest.raises(BadInput, match="needs the models"):
         memory_shares(trace, "flowexpect", 5)
     assert memory_shares(trace, "flowexpect", 5, models=models_of("walk")).shape == (2,)
+
+
+def heeb_share_of_r(lag=0, sd=2.0):
+    noise = {"noise_r": ALIKE, "noise_s": Noise("normal", bound=15, sd=sd)}
+    trace = drift(1500, seed=1, lag=lag, **noise)
+    models = drift_models(lag=lag, **noise)
+    return memory_shares(trace, "heeb:alpha=8", 10, first=80, models=models)[0]
+
+
+def test_heeb_gives_less_to_the_stream_that_lags_behind():
+    # figure 16 of the paper: what lags has mostly missed its partners, so its tuples go
+    shares = [heeb_share_of_r(lag=lag) for lag in (0, 2, 4)]
+    assert shares[0] == pytest.approx(0.5, abs=0.04)
+    assert shares[0] > shares[1] + 0.1 > shares[2] + 0.15
+
+
+def test_heeb_gives_more_to_the_stream_whose_partner_varies_more():
+    # a wide stream meets a narrow one's tuples for longer; its own are mostly off the mark
+    shares = [heeb_share_of_r(sd=sd) for sd in (2.0, 3.0, 4.0)]
+    assert shares[0] + 0.05 < shares[1] < shares[2] + 0.02

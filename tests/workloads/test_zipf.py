@@ -87,7 +87,7 @@ def test_shape_of_a_trace():
     assert (len(trace), trace.steps, trace.together, trace.end) == (200, 100, False, None)
     assert trace.side[:4].tolist() == [0, 1, 0, 1]
     assert trace.time[:4].tolist() == [0, 0, 1, 1]
-    assert trace.value is None  # keys are names, not quantities
+    assert trace.value is trace.key  # the rank, so order means something
 
 
 @settings(deadline=None)
