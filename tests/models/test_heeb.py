@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadInput
-from penstock.models import Discrete, Now, Stationary, Trend, heeb
+from penstock.models import Ar1, Discrete, Now, Stationary, Trend, Walk, heeb
+from penstock.models import benefit as benefits
+from penstock.models.dominance import dominates, strongly_dominates
 from penstock.models.lasting import Lasting, alpha_of
 from tests.naive import heeb as naive
 from tests.naive import models as naive_models
@@ -88,3 +90,31 @@ def test_an_l_of_ones_own():
     assert given_l.of([1, 2, 3]).tolist() == [1.0, 0.5, 0.0]
     model = Stationary([1, 2], [0.25, 0.75])
     assert heeb.direct(model, np.array([1, 2]), [], given_l).tolist() == [0.375, 1.125]
+
+
+STREAMS = {
+    "trend": (Trend(1, 0, Discrete.normal(2, 6)), Now(9)),
+    "uniform": (Trend(2, 0, Discrete.uniform(5)), Now(4)),
+    "walk": (Walk.normal(0.3, 1.2), Now(3, 8)),
+    "ar1": (Ar1(2, 0.6, 3), Now(3, 7)),
+    "stationary": (Stationary(np.arange(12), np.arange(1, 13) / 78), Now(3)),
+}
+
+
+@pytest.mark.parametrize("caching", [False, True])
+@pytest.mark.parametrize("stream", STREAMS)
+@given(x=st.integers(-2, 22), y=st.integers(-2, 22), alpha=st.floats(0.5, 30))
+def test_heeb_never_contradicts_dominance(stream, caching, x, y, alpha):
+    model, history = STREAMS[stream]
+    ahead = np.arange(1, 121)
+    benefit = benefits.caching if caching else benefits.joining
+    ecb = [np.asarray(benefit(model, value, ahead, history)) for value in (x, y)]
+    for lasting in (Lasting("exp", alpha), Lasting("fixed", round(alpha) + 1)):
+        h = [
+            float(heeb.direct(model, value, history, lasting, caching=caching, horizon=120))
+            for value in (x, y)
+        ]
+        if dominates(ecb[0], ecb[1]):
+            assert h[0] >= h[1] - 1e-9
+        if strongly_dominates(ecb[0], ecb[1], slack=1e-6):
+            assert h[0] > h[1]
