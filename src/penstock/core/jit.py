@@ -35,11 +35,14 @@ from numba.core.serialize import dumps
 # of the time to compile, for each of them.
 jit = njit(forceinline=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-# For small kernels that Python calls and that are the same for every policy.
-kernel = njit(_nrt=False)
-
 PACKAGE = __name__.rpartition(".core.")[0]
 KEPT_VERSIONS = 4  # folders of compiled code kept on disk, one per state of the sources
+
+
+def kernel(function: Callable) -> Any:
+    """Compile a small kernel that Python calls and that is the same for every policy."""
+    compiled = njit(_nrt=False)(function)
+    return _kept(compiled, _full_name(function)) if _is_ours(function) else compiled
 
 
 def specialise(function: Callable, *key: object, hooks: tuple = ()) -> Any:
@@ -49,13 +52,17 @@ def specialise(function: Callable, *key: object, hooks: tuple = ()) -> Any:
     holds must be spelled out in it. `hooks` are the functions of the policy: if one of them lives
     outside the package its source is not part of the key, so nothing is kept on disk.
     """
-    compiled = kernel(function)
-    if config.DISABLE_JIT or not all(_is_ours(hook) for hook in hooks):
+    compiled = njit(_nrt=False)(function)
+    if not all(_is_ours(hook) for hook in hooks):
         return compiled
-    folder = cache_folder()
+    return _kept(compiled, *(_full_name(each) for each in (function, *hooks)), *key)
+
+
+def _kept(compiled: Any, *key: object) -> Any:
+    """Let the machine code be kept on disk, if there is a place."""
+    folder = None if config.DISABLE_JIT else cache_folder()
     if folder is not None:
-        names = [_full_name(each) for each in (function, *hooks)]
-        compiled._cache = _KernelCache(folder, (*names, *key))
+        compiled._cache = _KernelCache(folder, key)
     return compiled
 
 

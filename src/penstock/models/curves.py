@@ -19,6 +19,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
+from ..core.worth import (
+    LEVEL,
+    LINE,
+    LOW,
+    PERIOD,
+    SEASON,
+    SLOPE,
+    STATIONARY,
+    STEP,
+    SURFACE,
+    WALK,
+    X_LOW,
+    X_STEP,
+)
 from ..errors import BadInput
 from .ar1 import Ar1, spread
 from .benefit import caching as caching_benefit
@@ -30,9 +44,6 @@ from .seasonal import Seasonal
 from .stationary import Stationary
 from .trend import Trend
 from .walk import Walk
-
-UNKNOWN, STATIONARY, LINE, WALK, SURFACE, SEASON = range(6)  # forms of a table
-LEVEL, SLOPE, LOW, STEP, X_LOW, X_STEP, PERIOD = range(7)  # places of numbers
 
 FINE = 8  # points a cell where a line passes between whole numbers
 WIDEST = 1 << 16  # points of a curve
@@ -49,7 +60,7 @@ class Table(NamedTuple):
     """H over all positions; what the axes mean depends on the form."""
 
     form: int
-    numbers: Floats  # float64[7]: see LEVEL and the others
+    numbers: Floats  # float64[7]: see `core.worth`
     keys: Ints  # int64[n]: the values of a stationary stream
     worth: Floats  # float64[forms of L, phases, last values, values]
 

@@ -26,7 +26,7 @@ from ..core.least import make_least
 from ..core.members import Members
 from ..core.policy import REFUSE, Policy, Setup
 from ..core.slots import FOREVER
-from ..models.curves import (
+from ..core.worth import (
     LEVEL,
     LINE,
     LOW,

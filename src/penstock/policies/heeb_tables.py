@@ -1,17 +1,20 @@
 """From models to the flat tables that HEEB's hooks read, and when to fit models anew."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core.history import History, recent
 from ..core.policy import CACHING, Setup, check_choice
+from ..core.worth import LEVEL, SEASON, UNKNOWN
 from ..errors import BadInput
-from ..models import Ar1, Seasonal, Stationary, Trend, Walk, best
-from ..models.curves import LEVEL, SEASON, UNKNOWN, Table, tabulate
-from ..models.lasting import KINDS, Lasting, alpha_of
 from .alphas import FEEDBACK, GIVEN, LIFETIME, grid
 
+if TYPE_CHECKING:  # models bring much of SciPy along, which most joins never need
+    from ..models.curves import Table
+    from ..models.lasting import Lasting
+
+KINDS = ("exp", "fixed", "inf", "inv")  # of L
 FAMILIES = ("auto", "stationary", "trend", "walk", "ar1", "seasonal")
 LEAST = 256  # arrivals before models are fitted for the first time
 SELDOM = 32_768  # arrivals between two fits, when the stream has become long
@@ -57,6 +60,8 @@ def read_wishes(
     setup: Setup, lasting: str, alpha: str, lifetime: float | None, steps: int
 ) -> Wishes:
     """Return the alphas to have tables for, and who chooses among them."""
+    from ..models.lasting import Lasting, alpha_of
+
     check_choice("heeb", "L", lasting, KINDS)
     if lasting != "exp":
         scale = float(steps if lasting == "fixed" else 1)
@@ -108,6 +113,8 @@ def make_plan(setup: Setup, wishes: Wishes, model: str, lasting: str, period: fl
 
 def starting_tables(setup: Setup, plan: Plan) -> Tables:
     """Return the tables of the models that are given, or empty ones."""
+    from ..models.curves import tabulate
+
     made: list[Table | None] = [None] * len(plan.awaited)
     seasons: list[Any] = [None] * len(plan.awaited)
     if setup.models is not None and plan.wait[0] == NEVER:
@@ -123,11 +130,13 @@ def starting_tables(setup: Setup, plan: Plan) -> Tables:
     return _flat(plan, made, seasons)
 
 
-def _lastings(plan: Plan) -> list[Lasting]:
+def _lastings(plan: Plan) -> "list[Lasting]":
+    from ..models.lasting import Lasting
+
     return [Lasting(KINDS[plan.kind[0]], float(scale)) for scale in plan.scale]
 
 
-def _flat(plan: Plan, made: list[Table | None], models: list[Any]) -> Tables:
+def _flat(plan: Plan, made: "list[Table | None]", models: list[Any]) -> Tables:
     series, layers = len(made), len(plan.scale)
     tables = Tables(
         np.full(series, UNKNOWN),
@@ -180,7 +189,10 @@ def rethink(tables: Tables, plan: Plan, history: History) -> Tables:
     return _flat(plan, made, models)
 
 
-def _fitted(plan: Plan, history: History, series: int) -> tuple[Any, Table | None]:
+def _fitted(plan: Plan, history: History, series: int) -> "tuple[Any, Table | None]":
+    from ..models import Trend
+    from ..models.curves import tabulate
+
     data = recent(history, series)
     try:
         model = _fit(FAMILIES[plan.family[0]], data, float(plan.period[0]) or None)
@@ -196,6 +208,8 @@ def _fitted(plan: Plan, history: History, series: int) -> tuple[Any, Table | Non
 
 
 def _fit(family: str, data: np.ndarray, period: float | None) -> Any:
+    from ..models import Ar1, Seasonal, Stationary, Trend, Walk, best
+
     if family == "auto":
         return best(data, period=period, unit=1).fit.model
     if family == "seasonal":
