@@ -9,6 +9,7 @@ from .age import AGE
 from .clock import CLOCK
 from .fifo import FIFO
 from .gdj import GDJ
+from .hist import HIST
 from .lfu import LFU
 from .lhd import LHD
 from .life import LIFE
@@ -33,6 +34,7 @@ ALL: tuple[Policy, ...] = (
     S3FIFO,
     WTINYLFU,
     LHD,
+    HIST,
 )
 DEFAULT = "clock"
 
