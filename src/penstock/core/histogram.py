@@ -91,8 +91,9 @@ def add(h, which, x, y):
     if place + 1 == h.every[0]:
         h.added[which] = 0
         for bucket in range(h.size[which]):
-            h.count[which, bucket] *= h.fade[0]
-            h.squares[which, bucket] *= h.fade[0]
+            if h.count[which, bucket] > h.every[0]:
+                h.count[which, bucket] *= h.fade[0]
+                h.squares[which, bucket] *= h.fade[0]
         _rearrange(h, which)
 
 

@@ -95,8 +95,8 @@ class HistState(NamedTuple):
 def make_state(
     setup: Setup,
     form: str = AUTO,
-    buckets: int = 10,
-    every: int = 100,
+    buckets: int = 20,
+    every: int = 300,
     decay: float = 0.9,
     smoothing: float = 0.05,
     watch: int = 32,
@@ -104,9 +104,9 @@ def make_state(
 ) -> HistState:
     """Return a state that knows nothing.
 
-    Histograms have `buckets` buckets; after `every` observations the past is multiplied by `decay`
-    and one bucket is split. `smoothing` is the weight of a stream's latest value in its position, if
-    it is a trend. `watch` tuples a side are watched.
+    A curve has `buckets` buckets; after `every` observations those that know more than so many are
+    multiplied by `decay` and one is split. `smoothing` is the weight of the latest value in the
+    position of a trend. `watch` tuples a side are watched.
     """
     check_choice("hist", "form", form, (TREND, WALK, AUTO))
     check_range("hist", "buckets", buckets, 2, 1024)
@@ -284,7 +284,9 @@ def on_arrival(state, held, slot, now):
     if state.auto[0] and state.positions.seen[stream] >= LEAP + JUDGED:
         _choose_form(state, stream)
     _teach(state, 1 - stream, key, _life(state, stream), now)
-    _watch(state, 0 if state.caching[0] else stream, key, now)
+    if not state.caching[0]:
+        _watch(state, stream, key, now)
+    _watch(state, 1 - stream, key, now)
     if state.arrived[0] + state.arrived[1] >= RATES:
         state.arrived[0] //= 2
         state.arrived[1] //= 2
