@@ -11,8 +11,8 @@ docs/decisions/0008 says where and why this departs from it. Where the paper is 
 - After every `every` further observations the buckets that know more than so many fade, then one is
   split and two are merged.
 - Fading: counts and sums of squares shrink, mean and deviation stay, so the past weighs less.
-- Split: the bucket that deviates most, at its centre; both halves have its mean and deviation and
-  half its count. A bucket as narrow as one offset is not split.
+- Split: the bucket that deviates most, at a whole number next to its centre; both parts have its
+  mean and deviation and half its count. A bucket of a single whole number is not split.
 - Merge: the two neighbours that deviate least together, to make room for the split, and only if
   they deviate less than the bucket that is split. Without room and without them, no split.
 - Deviating is weighed by the count: it is the sum of squares. By the plain deviation, which is
@@ -53,9 +53,15 @@ class Bucket:
         self.count *= factor
         self.squares *= factor
 
+    def cut(self, high):
+        """Return where to split: above the centre if that is inside, else below; None: nowhere."""
+        cuts = [float(cut) for cut in (math.ceil(self.centre), math.floor(self.centre))]
+        below_high = [cut for cut in cuts if cut < high]
+        return next((cut for cut in below_high[:1] if cut > self.low), None)
+
     def halves(self, high):
         """Return two buckets that know, each, half of what this one knows."""
-        cut = self.centre
+        cut = self.cut(high)
         half = replace(self, count=self.count / 2, squares=self.squares / 2)
         return [
             replace(half, centre=(self.low + cut) / 2),
@@ -143,7 +149,7 @@ class Histogram:
         wide = [
             (bucket, high)
             for bucket, high in self._spans()
-            if bucket.low < bucket.centre < high and high - bucket.low > 1 and bucket.squares > 0
+            if bucket.cut(high) is not None and bucket.squares > 0
         ]
         if not wide:
             return

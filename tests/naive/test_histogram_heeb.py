@@ -133,10 +133,20 @@ def test_alikes_stay_as_they_are():
     assert lows(histogram) == [0, 2, 4]
 
 
+def test_buckets_are_cut_between_whole_numbers():
+    assert Bucket(3.0, 3.4).cut(5.0) == 4
+    assert Bucket(3.0, 4.6).cut(4.9) == 4
+    assert Bucket(3.0, 6.0).cut(9.0) == 6
+    assert Bucket(-4.5, -3.2).cut(-2.0) == -3
+    assert Bucket(3.0, 3.0).cut(4.0) is None
+    assert Bucket(3.0, 3.0).cut(3.0) is None
+    assert Bucket(3.2, 3.5).cut(3.9) is None
+
+
 def test_a_bucket_of_one_offset_is_not_split():
-    buckets = [Bucket(0, 0.5, 4, 1, 9), Bucket(1, 1.5, 4, 1, 1), Bucket(2, 2.5, 4, 1, 1)]
-    histogram = histogram_of(buckets, 3, every=1)
-    histogram.add(1.5, 1.0)
+    buckets = [Bucket(0, 0.0, 4, 1, 9), Bucket(1, 1.0, 4, 1, 1), Bucket(2, 2.0, 4, 1, 1)]
+    histogram = histogram_of(buckets, 2, every=1)
+    histogram.add(1.0, 1.0)
     assert lows(histogram) == [0, 1, 2]
 
 

@@ -2,9 +2,9 @@
 
 The first observations are cut into buckets of equal count. Every bucket keeps the count, mean and
 sum of squares of its observations, by Knuth's recurrence, and where on the axis they lie on
-average. After every so many observations the past fades, the bucket that deviates most is split,
-and to make room the two neighbours that deviate least are merged. Between the centres of two
-buckets the curve is a straight line, beyond the outermost it is flat.
+average. After every so many observations the buckets that know more than so many fade, the one
+that deviates most is split, and to make room the two neighbours that deviate least are merged.
+Between the centres of two buckets the curve is a straight line, beyond the outermost it is flat.
 
 Source: Xie, Yang, Chen, "On joining and caching stochastic streams" (SIGMOD 2005), section 6.2.
 """
@@ -16,7 +16,6 @@ import numpy as np
 from .jit import jit
 
 FIRST = 64  # observations from which the buckets are laid out
-NARROW = 1.0  # a bucket of this width is not split: it holds one whole number
 
 
 class Histograms(NamedTuple):
@@ -142,13 +141,23 @@ def _put(h, which, x, y):
 
 
 @jit
+def _cut(h, which, b):
+    """Return where to cut a bucket: next to its centre, between whole numbers.
+
+    A bucket that holds one of them only cannot be cut; the answer is then outside or at its end.
+    """
+    cut = np.ceil(h.centre[which, b])
+    return cut if cut < h.edge[which, b + 1] else np.floor(h.centre[which, b])
+
+
+@jit
 def _rearrange(h, which):
     """Split the bucket that deviates most; if there are enough, merge the two most alike first."""
     size, edge = h.size[which], h.edge[which]
     split, most = -1, 0.0
     for b in range(size):
-        inside = edge[b] < h.centre[which, b] < edge[b + 1]
-        if inside and edge[b + 1] - edge[b] > NARROW and h.squares[which, b] > most:
+        divides = edge[b] < _cut(h, which, b) < edge[b + 1]
+        if divides and h.squares[which, b] > most:
             split, most = b, h.squares[which, b]
     if split < 0:
         return
@@ -199,13 +208,13 @@ def _merge(h, which, b):
 
 @jit
 def _split(h, which, b):
-    """Cut a bucket at its centre; both halves have its mean and deviation and half its count."""
+    """Cut a bucket; both parts have its mean and deviation and half its count."""
     size, edge = h.size[which], h.edge[which]
+    cut = _cut(h, which, b)
     edge[size + 1] = edge[size]
     for i in range(size, b, -1):
         _copy(h, which, i - 1, i)
         edge[i] = edge[i - 1]
-    cut = h.centre[which, b]
     edge[b + 1] = cut
     for half in range(b, b + 2):
         h.count[which, half] *= 0.5
