@@ -26,7 +26,7 @@ def forget(h, which):
 def buckets_of(h, which):
     size = h.size[which]
     edges = h.edge[which, : size + 1].tolist()
-    columns = (h.centre, h.count, h.mean, h.squares)
+    columns = (h.centre, h.weight, h.mean, h.squares)
     return edges, [column[which, :size].tolist() for column in columns]
 
 

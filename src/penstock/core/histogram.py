@@ -24,7 +24,7 @@ class Histograms(NamedTuple):
     first: np.ndarray  # float64[histograms, FIRST, 2]: x and y until there are buckets
     edge: np.ndarray  # float64[histograms, buckets + 1]: where buckets begin; least and largest x
     centre: np.ndarray  # float64[histograms, buckets]: mean of x
-    count: np.ndarray  # float64[histograms, buckets]
+    weight: np.ndarray  # float64[histograms, buckets]: the count of observations, faded
     mean: np.ndarray  # float64[histograms, buckets]: mean of y
     squares: np.ndarray  # float64[histograms, buckets]: of the distances of y from its mean
     size: np.ndarray  # int64[histograms]: buckets in use, 0 before they are laid out
@@ -90,8 +90,8 @@ def add(h, which, x, y):
     if place + 1 == h.every[0]:
         h.added[which] = 0
         for bucket in range(h.size[which]):
-            if h.count[which, bucket] > h.every[0]:
-                h.count[which, bucket] *= h.fade[0]
+            if h.weight[which, bucket] > h.every[0]:
+                h.weight[which, bucket] *= h.fade[0]
                 h.squares[which, bucket] *= h.fade[0]
         _rearrange(h, which)
 
@@ -113,7 +113,7 @@ def _lay_out(h, which):
         if i == 0 or (full and first[i, 0] > first[i - 1, 0]):
             h.edge[which, size] = first[i, 0]
             h.centre[which, size] = first[i, 0]
-            h.count[which, size] = h.mean[which, size] = h.squares[which, size] = 0.0
+            h.weight[which, size] = h.mean[which, size] = h.squares[which, size] = 0.0
             size += 1
             inside = 0
         inside += 1
@@ -131,8 +131,8 @@ def _put(h, which, x, y):
     b = 0
     while b + 1 < size and edge[b + 1] <= x:
         b += 1
-    count = h.count[which, b] + 1.0
-    h.count[which, b] = count
+    count = h.weight[which, b] + 1.0
+    h.weight[which, b] = count
     before = y - h.mean[which, b]
     h.mean[which, b] += before / count
     h.squares[which, b] += before * (y - h.mean[which, b])
@@ -179,15 +179,15 @@ def _rearrange(h, which):
 @jit
 def _share(h, which, b):
     """Return which part of bucket `b` and its right neighbour is the neighbour's."""
-    count = h.count[which, b] + h.count[which, b + 1]
-    return h.count[which, b + 1] / count if count > 0.0 else 0.0
+    count = h.weight[which, b] + h.weight[which, b + 1]
+    return h.weight[which, b + 1] / count if count > 0.0 else 0.0
 
 
 @jit
 def _together(h, which, b):
     """Return the sum of squares of bucket `b` and its right neighbour as one."""
     apart = h.mean[which, b + 1] - h.mean[which, b]
-    between = apart * apart * h.count[which, b] * _share(h, which, b)
+    between = apart * apart * h.weight[which, b] * _share(h, which, b)
     return h.squares[which, b] + h.squares[which, b + 1] + between
 
 
@@ -197,7 +197,7 @@ def _merge(h, which, b):
     h.squares[which, b] = _together(h, which, b)
     h.mean[which, b] += (h.mean[which, b + 1] - h.mean[which, b]) * share
     h.centre[which, b] += (h.centre[which, b + 1] - h.centre[which, b]) * share
-    h.count[which, b] += h.count[which, b + 1]
+    h.weight[which, b] += h.weight[which, b + 1]
     size = h.size[which]
     for i in range(b + 1, size - 1):
         _copy(h, which, i + 1, i)
@@ -217,7 +217,7 @@ def _split(h, which, b):
         edge[i] = edge[i - 1]
     edge[b + 1] = cut
     for half in range(b, b + 2):
-        h.count[which, half] *= 0.5
+        h.weight[which, half] *= 0.5
         h.squares[which, half] *= 0.5
         h.centre[which, half] = (edge[half] + edge[half + 1]) / 2.0
     h.size[which] = size + 1
@@ -226,6 +226,6 @@ def _split(h, which, b):
 @jit
 def _copy(h, which, source, target):
     h.centre[which, target] = h.centre[which, source]
-    h.count[which, target] = h.count[which, source]
+    h.weight[which, target] = h.weight[which, source]
     h.mean[which, target] = h.mean[which, source]
     h.squares[which, target] = h.squares[which, source]

@@ -6,16 +6,19 @@ same future, so a curve of the expected matches over the offset describes all tu
 The tuple with the lowest worth at its present offset goes.
 
 Source: Xie, Yang, Chen, "On joining and caching stochastic streams" (SIGMOD 2005), section 6.2.
-Departures (docs/decisions/0008 has the measurements):
-- Not those teach who leave the memory, but a few watched newcomers, held or refused, and a watched
-  tuple teaches again and again on its way. So what is refused today is not refused for ever.
+Departures (docs/decisions/0008 has the reasons and the measurements):
+- Not those teach who leave the memory, but up to `watch` tuples a side that are watched, held or
+  refused, and a watched tuple teaches again and again on its way. They are the newcomers, and the
+  values of the stream waited for, as if a tuple of the waiting side had them.
 - The paper's second histogram, of inverse lifetimes, is one number: a match counts by the chance
   to be still held when it comes, which falls by 1 / (1 + life) with each arrival of the other
   stream. `life` is the mean time a newcomer is held, the refused included: tuples held divided by
   arrivals (Little's law). For caching only the first reference counts. So the curve is HEEB's H.
 - An observation ends after `life` arrivals; what comes later is read off the curve as it is.
-- The curve is a line between the centres of buckets, not a step at their edges.
+- The curve is a line between the centres of buckets, not a step at their edges, and a bucket that
+  knows little does not fade.
 - The position of a trend is a line fitted to the past, which fades: it does not lag behind.
+- 20 buckets, where the paper has 10.
 
 `form=auto` measures for each stream the one-step forecast errors of both forms: of a trend the
 distance from the fitted line, of a walk the step from the last value. Their variance about their
@@ -115,7 +118,9 @@ def make_state(
     check_range("hist", "smoothing", smoothing, 1e-6, 1)
     check_range("hist", "watch", watch, 1, 1024)
     if not setup.shape.is_plain:
-        raise BadInput("policy 'hist' is defined for one join of two streams only")
+        raise BadInput(
+            f"policy 'hist' is defined for one join of two streams, got {setup.shape.joins}"
+        )
     return HistState(
         sets.make_members(setup.capacity),
         rngs.make_rng(setup.seed),
@@ -213,7 +218,7 @@ def _teach(state, side, key, life, now):
     """Let those that wait on `side` learn from the arrival of a key on the other."""
     watched = state.watched
     keep = life / (1.0 + life)
-    lap = max(1, np.int64(life))
+    lap = max(1, int(life))
     longest = max(SHORTEST, LAPS * lap)
     for i in range(watched.size[side] - 1, -1, -1):
         place = _offset(state, side, watched.key[side, i])
