@@ -14,6 +14,7 @@ class NaiveLookup:
 
     def __init__(self, policy_factory, budget, seed=0):
         self.policy = policy_factory(seed, budget)
+        self.policy.caching = True
         self.budget = budget
         self.held = []  # in order of insertion
         self.counters = dict.fromkeys(("arrived", "hits", "misses", "evicted", "refused"), 0)

@@ -243,4 +243,4 @@ def test_the_forms_of_l_are_those_of_the_models():
 
 
 def test_it_is_registered_with_its_order():
-    assert [policy.name for policy in ALL if policy.ordered] == ["heeb"]
+    assert [policy.name for policy in ALL if policy.ordered] == ["heeb", "hist"]

@@ -10,6 +10,7 @@ from .clock import CLOCK
 from .fifo import FIFO
 from .gdj import GDJ
 from .heeb import HEEB
+from .hist import HIST
 from .lfu import LFU
 from .lhd import LHD
 from .life import LIFE
@@ -35,6 +36,7 @@ ALL: tuple[Policy, ...] = (
     WTINYLFU,
     LHD,
     HEEB,
+    HIST,
 )
 DEFAULT = "clock"
 

@@ -9,6 +9,7 @@ class Policy:
         self.joins = joins
         self.stamps = 0
         self.together = False  # set by the engine: newcomers of one time are decided about at once
+        self.caching = False  # set by the engine: it is a cache, stream 1 are the references
 
     def stamp(self):
         """Return a number larger than all before it, to break ties by order."""

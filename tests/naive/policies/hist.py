@@ -1,13 +1,15 @@
 """HIST, histogram HEEB: as HEEB, but the gains are learned; only the form of the streams is given.
 
-For one two-way join, or a cache. Each side has its own pair of histograms, as each waits for
-another stream. A newcomer that is refused was never held and teaches nothing. Time is the number of
-arrivals of the stream waited for. Ties: the older goes.
+For one two-way join, or a cache. Each side has its own curve of what a tuple is worth over its
+offset from the other stream. It is learned from watched tuples, whether they are held or not. What
+one of them gains counts by the chance that it would be held still, and after an average life the
+rest is read off the curve. Time is the number of arrivals of the stream waited for. Ties: the older
+goes.
 
 Source: the HEEB paper, section 6.2; see ..histogram_heeb for what it leaves open.
 """
 
-from ..histogram_heeb import Benefit, Position
+from ..histogram_heeb import Histogram, Position, Watched
 from ..members import Members
 from ..rng import SplitMix
 from .base import Policy, check_admit
@@ -19,11 +21,12 @@ class Hist(Policy):
         seed,
         budget,
         joins,
-        form="trend",
-        buckets=10,
+        form="auto",
+        buckets=20,
         every=300,
         decay=0.9,
         smoothing=0.05,
+        watch=32,
         admit="compete",
         scan=512,
         sample=64,
@@ -34,38 +37,74 @@ class Hist(Policy):
         self.rng = SplitMix(seed)
         self.members = Members()
         self.inserted = {}  # held tuple -> stamp
-        self.entered = {}  # held tuple -> (offset, arrivals of the other stream) at its insertion
-        self.matched = {}  # held tuple -> matches so far
         self.arrived = [0, 0]
         self.positions = [Position(form, smoothing) for _ in range(2)]
         # by the side that waits
-        self.benefits = [Benefit(buckets=buckets, every=every, decay=decay) for _ in range(2)]
+        self.worth = [Histogram(buckets, every, decay) for _ in range(2)]
+        self.watch = watch
+        self.watched = [[], []]
 
-    def offset(self, t):
-        return self.positions[1 - t.stream].offset(t.keys[0])
+    def offset(self, side, key):
+        return self.positions[1 - side].offset(key)
 
     def score(self, t):
-        return self.benefits[t.stream].at(self.offset(t))
+        return self.worth[t.stream].at(self.offset(t.stream, t.keys[0]))
 
     def arrive(self, t, now):
+        (key,), side = t.keys, 1 - t.stream  # those of `side` wait for it
         self.arrived[t.stream] += 1
-        self.positions[t.stream].see(t.keys[0])
+        if self.positions[t.stream].see(key):
+            self.worth[side].clear()
+            self.watched[side].clear()
+        self.teach(side, key, now)
+        if not self.caching:
+            self.begin(t.stream, key, now)
+        self.begin(side, key, now)
+        if sum(self.arrived) >= 4096:
+            self.arrived = [n // 2 for n in self.arrived]
+
+    def teach(self, side, key, now):
+        life = len(self.members) * self.arrived[1 - side] / sum(self.arrived)
+        lap = max(1, int(life))
+        for w in self.watched[side][::-1]:
+            place = self.offset(side, w.key)
+            if self.together and w.since == now:
+                w.offset = place
+                continue
+            w.weight *= life / (1 + life)
+            w.steps += 1
+            w.age += 1
+            met = w.key == key
+            w.worth += w.weight if met else 0
+            if met and self.caching:  # only the first reference is a gain
+                self.worth[side].add(w.offset, w.worth)
+            elif w.steps >= lap:
+                self.worth[side].add(w.offset, w.worth + w.weight * self.worth[side].at(place))
+            else:
+                continue
+            if w.age < max(8, 4 * lap):
+                w.offset, w.worth, w.weight, w.steps = place, 0.0, 1.0, 0
+            else:
+                self.leave(side, w)
+
+    def begin(self, side, key, now):
+        if len(self.watched[side]) < self.watch and self.positions[1 - side].seen:
+            self.watched[side].append(Watched(key, now, self.offset(side, key)))
+
+    def leave(self, side, w):
+        """The last one fills the gap."""
+        watched = self.watched[side]
+        place = [each is w for each in watched].index(True)
+        watched[place] = watched[-1]
+        watched.pop()
 
     def insert(self, t, now):
         self.members.add(t)
         self.inserted[t] = self.stamp()
-        self.entered[t] = self.offset(t), self.arrived[1 - t.stream]
-        self.matched[t] = 0
-
-    def match(self, t, now):
-        self.matched[t] += 1
 
     def remove(self, t, now):
         self.members.remove(t)
         del self.inserted[t]
-        offset, since = self.entered.pop(t)
-        steps = self.arrived[1 - t.stream] - since
-        self.benefits[t.stream].observe(offset, self.matched.pop(t), steps)
 
     def victim(self, newcomer, now):
         lowest = min(self._looked_at(), key=lambda t: (self.score(t), self.inserted[t]))

@@ -1,0 +1,337 @@
+"""HIST, histogram HEEB: what a tuple is worth is learned, by how far it is from the other stream.
+
+Of the streams only the form is known, not the parameters. The stream waited for has a position: of
+a trend the mean of today, of a walk the last value. Whoever is at the same offset from it sees the
+same future, so a curve of the expected matches over the offset describes all tuples at all times.
+The tuple with the lowest worth at its present offset goes.
+
+Source: Xie, Yang, Chen, "On joining and caching stochastic streams" (SIGMOD 2005), section 6.2.
+Departures (docs/decisions/0008 has the reasons and the measurements):
+- Not those teach who leave the memory, but up to `watch` tuples a side that are watched, held or
+  refused, and a watched tuple teaches again and again on its way. They are the newcomers, and the
+  values of the stream waited for, as if a tuple of the waiting side had them.
+- The paper's second histogram, of inverse lifetimes, is one number: a match counts by the chance
+  to be still held when it comes, which falls by 1 / (1 + life) with each arrival of the other
+  stream. `life` is the mean time a newcomer is held, the refused included: tuples held divided by
+  arrivals (Little's law). For caching only the first reference counts. So the curve is HEEB's H.
+- An observation ends after `life` arrivals; what comes later is read off the curve as it is.
+- The curve is a line between the centres of buckets, not a step at their edges, and a bucket that
+  knows little does not fade.
+- The position of a trend is a line fitted to the past, which fades: it does not lag behind.
+- 20 buckets, where the paper has 10.
+
+`form=auto` measures for each stream the one-step forecast errors of both forms: of a trend the
+distance from the fitted line, of a walk the step from the last value. Their variance about their
+mean, over the last hundred arrivals or so, decides: noise about a trend makes the steps vary twice
+as much as the distances, while a walk strays from any line. The other form must be better by a
+fifth; then what was learned about offsets from this stream is forgotten. It begins as a trend.
+
+Windows are not looked at: a tuple is worth as much on its last day as on its first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import histogram as histograms
+from ..core import members as sets
+from ..core import rng as rngs
+from ..core.histogram import Histograms
+from ..core.jit import jit
+from ..core.least import make_least
+from ..core.members import Members
+from ..core.policy import CACHING, REFUSE, Policy, Setup, check_choice, check_range
+from ..errors import BadInput
+from .admission import COMPETE, admits_always
+
+TREND, WALK, AUTO = "trend", "walk", "auto"
+RATES = 4096  # arrivals after which the count of the past is halved
+LEAP = 16  # forecasts of a line through fewer points are not judged
+JUDGED = 48  # forecasts before the form may change
+RECENT = 0.01  # weight of the latest forecast error
+BETTER = 0.8  # so much less must the errors of the other form vary
+SHORTEST = 8  # arrivals that a tuple is watched at least
+LAPS = 4  # lifetimes that it is watched, if that is more
+
+
+class Watched(NamedTuple):
+    """Watched tuples by the side that waits; `[side, : size[side]]` are in use."""
+
+    key: np.ndarray  # int64[2, watch]
+    since: np.ndarray  # int64[2, watch]: the time of its arrival
+    offset: np.ndarray  # float64[2, watch]: where the present observation began
+    worth: np.ndarray  # float64[2, watch]: matches in it, weighed
+    weight: np.ndarray  # float64[2, watch]: what the next match counts, nearly
+    steps: np.ndarray  # int64[2, watch]: arrivals of the other stream in it
+    age: np.ndarray  # int64[2, watch]: and in all
+    size: np.ndarray  # int64[2]
+
+
+class Positions(NamedTuple):
+    """Where each stream is, and how well either form foresees it."""
+
+    last: np.ndarray  # float64[2]
+    level: np.ndarray  # float64[2]: of the fitted line today
+    slope: np.ndarray  # float64[2]: of the fitted line, per arrival
+    seen: np.ndarray  # int64[2]
+    walks: np.ndarray  # bool[2]: the form in force
+    mean: np.ndarray  # float64[2, 2]: of forecast errors, by stream and form (1: walk)
+    variance: np.ndarray  # float64[2, 2]
+
+
+class HistState(NamedTuple):
+    """What is learned, from whom, and the members to compare."""
+
+    members: Members
+    rng: np.ndarray  # uint64[1]
+    always: np.ndarray  # bool[1]: the newcomer is never refused
+    caching: np.ndarray  # bool[1]
+    together: np.ndarray  # bool[1]: tuples of the same time do not meet
+    auto: np.ndarray  # bool[1]: the form is found out
+    smoothing: np.ndarray  # float64[1]
+    arrived: np.ndarray  # int64[2]: of each stream lately
+    positions: Positions
+    watched: Watched
+    worth: Histograms  # by the side that waits
+
+
+def make_state(
+    setup: Setup,
+    form: str = AUTO,
+    buckets: int = 20,
+    every: int = 300,
+    decay: float = 0.9,
+    smoothing: float = 0.05,
+    watch: int = 32,
+    admit: str = COMPETE,
+) -> HistState:
+    """Return a state that knows nothing.
+
+    A curve has `buckets` buckets; after `every` observations those that know more than so many are
+    multiplied by `decay` and one is split. `smoothing` is the weight of the latest value in the
+    position of a trend. `watch` tuples a side are watched.
+    """
+    check_choice("hist", "form", form, (TREND, WALK, AUTO))
+    check_range("hist", "buckets", buckets, 2, 1024)
+    check_range("hist", "every", every, 1)
+    check_range("hist", "decay", decay, 0, 1)
+    check_range("hist", "smoothing", smoothing, 1e-6, 1)
+    check_range("hist", "watch", watch, 1, 1024)
+    if not setup.shape.is_plain:
+        raise BadInput(
+            f"policy 'hist' is defined for one join of two streams, got {setup.shape.joins}"
+        )
+    return HistState(
+        sets.make_members(setup.capacity),
+        rngs.make_rng(setup.seed),
+        admits_always("hist", admit),
+        np.array([setup.problem == CACHING]),
+        np.array([setup.together]),
+        np.array([form == AUTO]),
+        np.array([smoothing], np.float64),
+        np.zeros(2, np.int64),
+        Positions(
+            np.zeros(2),
+            np.zeros(2),
+            np.zeros(2),
+            np.zeros(2, np.int64),
+            np.full(2, form == WALK),
+            np.zeros((2, 2)),
+            np.zeros((2, 2)),
+        ),
+        Watched(
+            np.zeros((2, watch), np.int64),
+            np.zeros((2, watch), np.int64),
+            np.zeros((2, watch)),
+            np.zeros((2, watch)),
+            np.zeros((2, watch)),
+            np.zeros((2, watch), np.int64),
+            np.zeros((2, watch), np.int64),
+            np.zeros(2, np.int64),
+        ),
+        histograms.make_histograms(2, buckets, every, decay),
+    )
+
+
+# Where the streams are
+
+
+@jit
+def _offset(state, side, key):
+    """Return how far a key of `side` is from where the other stream is."""
+    at = state.positions
+    other = 1 - side
+    return np.float64(key) - (at.last[other] if at.walks[other] else at.level[other])
+
+
+@jit
+def _judge(at, stream, form, error, weight):
+    mean = at.mean[stream, form] + weight * (error - at.mean[stream, form])
+    at.mean[stream, form] = mean
+    apart = error - mean
+    at.variance[stream, form] += weight * (apart * apart - at.variance[stream, form])
+
+
+@jit
+def _move(state, stream, value):
+    """Move the position on: the gains are those of least squares until they are small enough."""
+    at = state.positions
+    at.seen[stream] += 1
+    n = np.float64(at.seen[stream])
+    if n == 1.0:
+        at.level[stream] = at.last[stream] = value
+        return
+    foreseen = at.level[stream] + at.slope[stream]
+    error = value - foreseen
+    if n > LEAP:
+        weight = max(1.0 / (n - LEAP), RECENT)
+        _judge(at, stream, 0, error, weight)
+        _judge(at, stream, 1, value - at.last[stream], weight)
+    gain = state.smoothing[0]
+    at.level[stream] = foreseen + max(gain, (4.0 * n - 2.0) / (n * (n + 1.0))) * error
+    at.slope[stream] += max(0.375 * gain * gain, 6.0 / (n * (n + 1.0))) * error
+    at.last[stream] = value
+
+
+@jit
+def _choose_form(state, stream):
+    at = state.positions
+    now = np.int64(at.walks[stream])
+    if at.variance[stream, 1 - now] < BETTER * at.variance[stream, now]:
+        at.walks[stream] = not at.walks[stream]
+        histograms.clear(state.worth, 1 - stream)
+        state.watched.size[1 - stream] = 0
+
+
+# What is learned
+
+
+@jit
+def _life(state, stream):
+    """Return for how many arrivals of `stream` a newcomer is held on average."""
+    both = state.arrived[0] + state.arrived[1]
+    return np.float64(state.members.size[0] * state.arrived[stream]) / np.float64(both)
+
+
+@jit
+def _teach(state, side, key, life, now):
+    """Let those that wait on `side` learn from the arrival of a key on the other."""
+    watched = state.watched
+    keep = life / (1.0 + life)
+    lap = max(1, int(life))
+    longest = max(SHORTEST, LAPS * lap)
+    for i in range(watched.size[side] - 1, -1, -1):
+        place = _offset(state, side, watched.key[side, i])
+        if state.together[0] and watched.since[side, i] == now:
+            watched.offset[side, i] = place  # they do not meet; only now its future begins
+            continue
+        watched.weight[side, i] *= keep
+        watched.steps[side, i] += 1
+        watched.age[side, i] += 1
+        over = False
+        if watched.key[side, i] == key:
+            watched.worth[side, i] += watched.weight[side, i]
+            over = state.caching[0]
+        if not over and watched.steps[side, i] < lap:
+            continue
+        worth = watched.worth[side, i]
+        if not over:
+            worth += watched.weight[side, i] * histograms.at(state.worth, side, place)
+        histograms.add(state.worth, side, watched.offset[side, i], worth)
+        if watched.age[side, i] < longest:
+            _begin(watched, side, i, place)
+        else:
+            _stop(watched, side, i)
+
+
+@jit
+def _begin(watched, side, i, offset):
+    """Begin an observation."""
+    watched.offset[side, i] = offset
+    watched.worth[side, i] = 0.0
+    watched.weight[side, i] = 1.0
+    watched.steps[side, i] = 0
+
+
+@jit
+def _stop(watched, side, i):
+    """Watch a tuple no more; the last one fills the gap."""
+    last = watched.size[side] - 1
+    watched.key[side, i] = watched.key[side, last]
+    watched.since[side, i] = watched.since[side, last]
+    watched.offset[side, i] = watched.offset[side, last]
+    watched.worth[side, i] = watched.worth[side, last]
+    watched.weight[side, i] = watched.weight[side, last]
+    watched.steps[side, i] = watched.steps[side, last]
+    watched.age[side, i] = watched.age[side, last]
+    watched.size[side] = last
+
+
+@jit
+def _watch(state, side, key, now):
+    """Watch a newcomer, if there is room and somewhere to measure from."""
+    watched = state.watched
+    i = watched.size[side]
+    if i == watched.key.shape[1] or state.positions.seen[1 - side] == 0:
+        return
+    watched.key[side, i] = key
+    watched.since[side, i] = now
+    watched.age[side, i] = 0
+    _begin(watched, side, i, _offset(state, side, key))
+    watched.size[side] = i + 1
+
+
+@jit
+def on_arrival(state, held, slot, now):
+    stream, key = np.int64(held.at[slot]["stream"]), held.key[slot, 0]
+    state.arrived[stream] += 1
+    _move(state, stream, np.float64(key))
+    if state.auto[0] and state.positions.seen[stream] >= LEAP + JUDGED:
+        _choose_form(state, stream)
+    _teach(state, 1 - stream, key, _life(state, stream), now)
+    if not state.caching[0]:
+        _watch(state, stream, key, now)
+    _watch(state, 1 - stream, key, now)
+    if state.arrived[0] + state.arrived[1] >= RATES:
+        state.arrived[0] //= 2
+        state.arrived[1] //= 2
+
+
+@jit
+def on_insert(state, held, slot, now):
+    sets.add(state.members, slot)
+
+
+@jit
+def on_remove(state, held, slot, now):
+    sets.discard(state.members, slot)
+
+
+@jit
+def score(state, held, slot, now):
+    side = np.int64(held.at[slot]["stream"])
+    return histograms.at(state.worth, side, _offset(state, side, held.key[slot, 0]))
+
+
+_least = make_least(score)
+
+
+@jit
+def choose_victim(state, held, newcomer, now):
+    victim, lowest = _least(state, held, now)
+    if not state.always[0] and score(state, held, newcomer, now) < lowest:
+        return REFUSE
+    return victim
+
+
+HIST = Policy(
+    "hist",
+    "the tuple whose offset from the other stream has been the least useful goes",
+    make_state,
+    choose_victim,
+    on_insert=on_insert,
+    on_remove=on_remove,
+    on_arrival=on_arrival,
+    ordered=True,
+    tracked=lambda state: int(state.members.size[0]),
+)
