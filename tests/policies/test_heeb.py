@@ -222,6 +222,8 @@ BAD = {
     "heeb:L=fixed,steps=0": "whole number above 0, got 0.0",
     "heeb:lifetime=0.5": "lifetime must be above 1 step, got 0.5",
     "heeb:admit=never": "always",
+    "heeb:fit=never": "must be one of running, before, got 'never'",
+    "heeb:fit=before": "with fit=before needs models",
 }
 
 

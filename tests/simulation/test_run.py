@@ -176,3 +176,13 @@ def test_keys_with_a_fraction_are_ordered():
     assert play(trace, "heeb", 10).results == play(plain, "heeb", 10).results
     with pytest.raises(BadInput, match="goes by the order of keys, and those of trace are names"):
         play(LookupTrace(shuffled), "heeb", 10)
+
+
+def test_models_fitted_to_the_whole_trace_beforehand():
+    trace = GENERATED["tower"].join(600, 1)
+    told = play(trace, "heeb", 2, first=16, models=models_of("tower")).results
+    fitted = play(trace, "heeb:fit=before,model=trend", 2, first=16).results
+    assert fitted == pytest.approx(told, rel=0.02)
+    references = GENERATED["walk"].lookup(800, 1)
+    fitted = play(references, "heeb:fit=before", 4).results
+    assert fitted > play(references, "rand", 4).results

@@ -78,6 +78,7 @@ def make_state(
     lifetime: float | None = None,
     steps: int = 100,
     period: float | None = None,
+    fit: str = "running",
     admit: str = COMPETE,
 ) -> HeebState:
     """Return an empty state.
@@ -85,11 +86,12 @@ def make_state(
     `model` is a family (stationary, trend, walk, ar1, seasonal), or auto: what is given, or else
     the best of them. `L` is exp, fixed, inf or inv. exp has an `alpha`: a number; `lifetime`, as
     long as tuples are seen to last; or auto. With `lifetime=12.5` it follows from that mean
-    lifetime. fixed looks `steps` ahead. `period` is that of a season, if it is known.
+    lifetime. fixed looks `steps` ahead. `period` is that of a season, if it is known. With
+    `fit=before` models must be given; `penstock simulate` then fits them to the whole trace.
     """
     shape = setup.shape
     wishes = read_wishes(setup, L, alpha, lifetime, steps)
-    plan = make_plan(setup, wishes, model, L, period)
+    plan = make_plan(setup, wishes, model, L, period, fit)
     sides = np.full((len(shape.joins), shape.sides, 2), -1, np.int64)
     for number, join in enumerate(shape.joins):
         sides[number, : len(join)] = join

@@ -83,9 +83,14 @@ def read_wishes(
         ) from None
 
 
-def make_plan(setup: Setup, wishes: Wishes, model: str, lasting: str, period: float | None) -> Plan:
+def make_plan(
+    setup: Setup, wishes: Wishes, model: str, lasting: str, period: float | None, fit: str
+) -> Plan:
     """Return the plan; a model that is given beforehand is never fitted."""
     check_choice("heeb", "model", model, FAMILIES)
+    check_choice("heeb", "fit", fit, ("running", "before"))
+    if fit == "before" and setup.models is None:
+        raise BadInput("policy 'heeb' with fit=before needs models; pass models= to the engine")
     shape = setup.shape
     awaited = np.zeros((shape.streams, shape.attributes), np.bool_)
     for join in shape.joins:
@@ -97,7 +102,7 @@ def make_plan(setup: Setup, wishes: Wishes, model: str, lasting: str, period: fl
         raise BadInput(
             f"parameter 'L' of policy 'heeb' must be exp or fixed for joining, got {lasting!r}"
         )
-    knows = setup.models is not None and model == "auto"
+    knows = setup.models is not None and (model == "auto" or fit == "before")
     return Plan(
         np.array([NEVER if knows else LEAST]),
         np.array([shape.attributes]),
@@ -195,7 +200,7 @@ def _fitted(plan: Plan, history: History, series: int) -> "tuple[Any, Table | No
 
     data = recent(history, series)
     try:
-        model = _fit(FAMILIES[plan.family[0]], data, float(plan.period[0]) or None)
+        model = fit_family(FAMILIES[plan.family[0]], data, float(plan.period[0]) or None)
         table = tabulate(model, _lastings(plan), bool(plan.caching[0]))
     except BadInput:  # too short, constant, or of another family: nothing is known of it
         return None, None
@@ -207,7 +212,8 @@ def _fitted(plan: Plan, history: History, series: int) -> "tuple[Any, Table | No
     return model, table
 
 
-def _fit(family: str, data: np.ndarray, period: float | None) -> Any:
+def fit_family(family: str, data: np.ndarray, period: float | None) -> Any:
+    """Return the model of a family, or of the best one, that suits whole numbers best."""
     from ..models import Ar1, Seasonal, Stationary, Trend, Walk, best
 
     if family == "auto":

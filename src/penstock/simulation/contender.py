@@ -7,6 +7,7 @@ from ..core.policy import CACHING, Chosen, parse
 from ..engines import Join, Lookup
 from ..errors import BadInput
 from ..offline import FLOWEXPECT, FlowExpect
+from .before import fit_before
 from .scenario import Scenario
 
 OPT, LFD = "opt", "lfd"
@@ -52,7 +53,9 @@ def contender(text: str, problem: str) -> Contender:
 
 def check(who: Contender, scenario: Scenario) -> None:
     """Refuse at once what would fail later: an engine is made for it, and given nothing to do."""
-    models = scenario.source.models
+    models: Any = scenario.source.models
+    if who.params.get("fit") == "before":
+        models = fit_before(scenario.trace(0), who.params)
     if who.chosen is None:
         check_layout(who, scenario.layout)
     elif who.plans:

@@ -14,6 +14,7 @@ from ..models import Model
 from ..offline import FlowExpect, lfd, most_results
 from ..workloads import JoinTrace, LookupTrace
 from .arrivals import Arrivals, arrivals, steps_of
+from .before import fit_before
 from .contender import Contender, check_layout, contender
 from .ordered import with_ordered_keys
 from .source import Trace
@@ -58,6 +59,8 @@ def play(
         check_layout(policy, layout)
         planner = FlowExpect(models, memory, within=within, **policy.params)
         return _plan(trace, planner, first)
+    if policy.params.get("fit") == "before":
+        models = fit_before(trace, policy.params)
     if isinstance(trace, JoinTrace):
         return _join(trace, policy.chosen, memory, within, layout, first, seed, models)
     model = None if models is None else models[-1]  # S is the stream of references
