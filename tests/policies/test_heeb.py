@@ -193,6 +193,17 @@ def test_fits_do_not_depend_on_the_cuts(cuts, restore):
     assert pieces.results == whole.results
 
 
+def test_models_that_were_given_outlive_a_restore():
+    rows = draw_steps(DRIFTS, 400, 5)
+    whole = Join("heeb:alpha=4", 3, delay=0, models=DRIFTS)
+    pieces = Join("heeb:alpha=4", 3, delay=0, models=DRIFTS)
+    push(whole, rows)
+    for first in range(0, 800, 100):
+        push(pieces, rows[first : first + 100])
+        pieces = Join.restore(pieces.save())
+    assert pieces.held_rows.tolist() == whole.held_rows.tolist()
+
+
 def test_a_large_memory_is_sampled():
     wide = (Trend(1, -20, Discrete.normal(800, 3000)), Trend(1, 0, Discrete.normal(800, 3000)))
     rows = draw_steps(wide, 6000, 7)
@@ -223,7 +234,6 @@ BAD = {
     "heeb:lifetime=0.5": "lifetime must be above 1 step, got 0.5",
     "heeb:admit=never": "always",
     "heeb:fit=never": "must be one of running, before, got 'never'",
-    "heeb:fit=before": "with fit=before needs models",
 }
 
 

@@ -87,7 +87,8 @@ def make_state(
     the best of them. `L` is exp, fixed, inf or inv. exp has an `alpha`: a number; `lifetime`, as
     long as tuples are seen to last; or auto. With `lifetime=12.5` it follows from that mean
     lifetime. fixed looks `steps` ahead. `period` is that of a season, if it is known. With
-    `fit=before` models must be given; `penstock simulate` then fits them to the whole trace.
+    `fit=before` a model that is given is used whatever its family, and `penstock simulate` gives
+    models fitted to the whole trace.
     """
     shape = setup.shape
     wishes = read_wishes(setup, L, alpha, lifetime, steps)

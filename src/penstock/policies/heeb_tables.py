@@ -89,8 +89,6 @@ def make_plan(
     """Return the plan; a model that is given beforehand is never fitted."""
     check_choice("heeb", "model", model, FAMILIES)
     check_choice("heeb", "fit", fit, ("running", "before"))
-    if fit == "before" and setup.models is None:
-        raise BadInput("policy 'heeb' with fit=before needs models; pass models= to the engine")
     shape = setup.shape
     awaited = np.zeros((shape.streams, shape.attributes), np.bool_)
     for join in shape.joins:
