@@ -210,8 +210,8 @@ def _ar1_at(model: Ar1, lasting: Lasting, x: Floats, v: Floats, caching: bool) -
 def _visits(model: Ar1, lasting: Lasting, x: Floats, v: Floats) -> Floats:
     """Return the weighted chances of all visits to v; where x is forgotten they are all alike."""
     mean = model.mean / model.unit
-    near = _memory(model.phi1)
-    weights = lasting.of(np.arange(1, max(near, lasting.horizon) + 1))
+    near = min(_memory(model.phi1), lasting.horizon)  # where phi is near 1 it is never forgotten
+    weights = lasting.of(np.arange(1, lasting.horizon + 1))
     total = np.zeros(np.broadcast_shapes(x.shape, v.shape))
     for d in range(1, near + 1):
         sd = float(spread(model.phi1, model.sigma, np.asarray(d))) / model.unit
