@@ -23,7 +23,7 @@ def bucket_of(keys: np.ndarray, buckets: int) -> np.ndarray:
     return bucket
 
 
-@pytest.mark.parametrize("policy", ["clock", "rand"])
+@pytest.mark.parametrize("policy", ["clock", pytest.param("rand", marks=pytest.mark.slow)])
 def test_the_rows_of_the_local_engine(spark, tmp_path, policy):
     rng = random.Random(policy)
     sides = [Files(tmp_path / side, "k long, ts timestamp, v long") for side in "ab"]

@@ -10,7 +10,7 @@ from tests.spark.test_restart import EXACT, write
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("budget", [None, 40])
+@pytest.mark.parametrize("budget", [40, pytest.param(None, marks=pytest.mark.slow)])
 def test_join_and_figures(spark, tmp_path, budget):
     sides = write(tmp_path, seed=4, files=3)
     options = EXACT | {"budget": budget, "recall_sample": 0.5}

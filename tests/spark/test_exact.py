@@ -49,7 +49,12 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("kind", KEYS)
+OFTEN = ("long", "string", "several", "double", "struct")  # the others are much like these
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.slow) for kind in KEYS]
+)
 def test_keys_of_any_type_in_streams_with_stops(spark, tmp_path, kind):
     rng = random.Random(kind)
     columns, draw = KEYS[kind]
@@ -77,7 +82,7 @@ def test_keys_of_any_type_in_streams_with_stops(spark, tmp_path, kind):
     assert told.recall == 1.0
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_same_rows_as_sparks_own_join_of_streams(spark, tmp_path, seed):
     rng = random.Random(seed)
     sides = [Files(tmp_path / s, "k int, ts timestamp, v int") for s in "ab"]

@@ -39,6 +39,7 @@ def test_names_have_no_order():
         check_engine(make_plan(policy="heeb", budget=12, text_key=True))
 
 
+@pytest.mark.slow  # each worker compiles HEEB first
 @pytest.mark.spark
 def test_on_spark_it_keeps_what_the_trend_will_bring(spark, tmp_path):
     rng = np.random.default_rng(2)
