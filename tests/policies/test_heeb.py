@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 from penstock.engines import Join, Lookup
 from penstock.errors import BadInput
@@ -19,6 +20,7 @@ from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup
 from tests.naive.policies.heeb import Heeb
 
+long = pytest.mark.skipif(config.DISABLE_JIT, reason="too many steps for plain Python")
 DRIFTS = (Trend(1, -1, Discrete.normal(1, 4)), Trend(1, 0, Discrete.normal(2, 6)))
 NAIVE_DRIFTS = (naive.Trend(1, -1, naive.normal(1, 4)), naive.Trend(1, 0, naive.normal(2, 6)))
 # Walks that drift, because without drift left and right tie, and rounding breaks the tie.
@@ -137,6 +139,7 @@ def results(policy, models, steps=3000, memory=10, runs=2, given_models=True, tr
     return total
 
 
+@long
 @pytest.mark.parametrize(("models", "share"), [(DRIFTS, 0.93), (STILL, 0.8)], ids=["trend", "walk"])
 def test_models_fitted_while_it_runs(models, share):
     told = results("heeb:alpha=8", models)
@@ -144,6 +147,7 @@ def test_models_fitted_while_it_runs(models, share):
     assert learned > share * told > 1.1 * results("rand", models)
 
 
+@long
 def test_a_family_that_is_named_is_fitted():
     told = results("heeb:alpha=8", DRIFTS)
     assert results("heeb:alpha=8,model=trend", DRIFTS, given_models=False) > 0.93 * told
@@ -161,6 +165,7 @@ def test_what_cannot_be_fitted_is_kept_in_the_order_of_arrival():
 UNIFORM = (Trend(1, -1, Discrete.uniform(10)), Trend(1, 0, Discrete.uniform(15)))
 
 
+@long
 @pytest.mark.parametrize("models", [UNIFORM, DRIFTS, STILL], ids=["uniform", "normal", "walk"])
 def test_alpha_finds_itself(models):
     alphas = [1, 4, 16, 64]
@@ -168,6 +173,7 @@ def test_alpha_finds_itself(models):
     assert results("heeb:alpha=auto", models) > 0.96 * best
 
 
+@long
 def test_alpha_by_the_lifetime_that_is_seen():
     join = Join("heeb:alpha=lifetime", 10, together=True, models=UNIFORM)
     push(join, draw_steps(UNIFORM, 2000, 1))
@@ -178,6 +184,7 @@ def test_alpha_by_the_lifetime_that_is_seen():
     assert alphas.value[alphas.chosen[0]] == pytest.approx(expected, rel=0.3)
 
 
+@long
 @settings(max_examples=10)
 @given(cuts=st.lists(st.integers(0, 1200), max_size=4), restore=st.booleans())
 def test_fits_do_not_depend_on_the_cuts(cuts, restore):
@@ -204,6 +211,7 @@ def test_models_that_were_given_outlive_a_restore():
     assert pieces.held_rows.tolist() == whole.held_rows.tolist()
 
 
+@long
 def test_a_large_memory_is_sampled():
     wide = (Trend(1, -20, Discrete.normal(800, 3000)), Trend(1, 0, Discrete.normal(800, 3000)))
     rows = draw_steps(wide, 6000, 7)
@@ -214,6 +222,7 @@ def test_a_large_memory_is_sampled():
     assert heeb.results > 1.25 * rand.results
 
 
+@long
 def test_a_sum_over_joins_and_a_product_over_sides():
     joins = (((0, 0), (1, 0)), ((0, 1), (2, 0)))
     join = Join("heeb:model=stationary", 20, joins=joins)
