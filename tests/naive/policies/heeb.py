@@ -30,7 +30,7 @@ class Heeb(Policy):
         clock="arrivals",
         admit="compete",
         scan=512,
-        sample=64,
+        sample=16,
     ):
         super().__init__(seed, budget, joins)
         self.models, self.lifetime, self.horizon = models, lifetime, horizon
