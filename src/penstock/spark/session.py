@@ -31,6 +31,7 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
     builder = builder.config("spark.driver.memory", memory)
     # Workers run in this very environment, also where `python3` on the path is another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     chosen = dict(SETTINGS) | {"spark.sql.shuffle.partitions": str(cores)}
     chosen |= {name.replace("_", "."): str(value) for name, value in settings.items()}
     for name, value in chosen.items():
