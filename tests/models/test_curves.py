@@ -27,9 +27,12 @@ def on_curve(table, layer, offset):
 @pytest.mark.parametrize("slope", [1, -2, 3])
 def test_a_line_of_whole_numbers(slope, caching):
     model = Trend(slope, 5, Discrete.normal(2, 6))
-    lastings = EXP + FIXED
-    table = tabulate(model, lastings, caching)
     time = 17
+    for lastings in (EXP, EXP + FIXED):  # neighbour by neighbour, and step by step
+        check_line(model, tabulate(model, lastings, caching), lastings, time, caching)
+
+
+def check_line(model, table, lastings, time, caching):
     values = np.arange(-40, 120)
     for layer, lasting in enumerate(lastings):
         expected = direct(model, values, Now(time), lasting, caching=caching)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
+from scipy.signal import lfilter
 
 from ..core.worth import (
     LEVEL,
@@ -126,6 +127,14 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
     low = np.floor(noise.lowest + min(far, slope)) - 1
     high = np.ceil(noise.highest + max(far, slope)) + 1
     offset = low + np.arange(int((high - low) * fine) + 1) / fine
+    numbers = _numbers(level=level, slope=slope, low=low, step=1 / fine)
+    if fine == 1 and not caching and all(lasting.kind == "exp" for lasting in lastings):
+        behind = int(size)  # the curve begins a step after the noise does
+        wide = np.arange(int(low) - behind, int(high) + behind + 1)
+        mass = noise.of(wide)
+        curves = [_along(mass, int(slope), lasting.scale) for lasting in lastings]
+        worth = np.array(curves)[:, behind:-behind]
+        return Table(LINE, numbers, np.zeros(0, np.int64), worth[:, None, None, :])
     worth = np.zeros((len(lastings), len(offset)))
     away = np.ones(len(offset))  # the chance that the value has not come yet
     for d in range(1, steps + 1):
@@ -136,8 +145,19 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
         p = noise.of(np.ceil(offset[part] - slope * d - 0.5).astype(np.int64))
         worth[:, part] += weights[:, d - 1, None] * (p * away[part] if caching else p)
         away[part] *= 1 - p
-    numbers = _numbers(level=level, slope=slope, low=low, step=1 / fine)
     return Table(LINE, numbers, np.zeros(0, np.int64), worth[:, None, None, :])
+
+
+def _along(mass: Floats, slope: int, alpha: float) -> Floats:
+    """Return H of neighbour after neighbour (corollary 5): h(o + a) = exp(-1/alpha) (h(o) + q(o)).
+
+    Its cost does not depend on how far ahead one looks, which matters where the noise is wide.
+    """
+    z, size = np.exp(-1 / alpha), abs(slope)
+    ahead = mass if slope > 0 else mass[::-1]
+    pull = np.append(np.zeros(size), z)
+    curve = lfilter(pull, np.concatenate([[1.0], np.zeros(size - 1), [-z]]), ahead)
+    return curve if slope > 0 else curve[::-1]
 
 
 def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> Table:
