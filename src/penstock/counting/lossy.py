@@ -167,11 +167,28 @@ class LossyCounter:
         if int(saved["format"][0]) != FORMAT:
             raise BadState(f"a saved counter must be of format {FORMAT}, got {saved['format'][0]}")
         epsilon = str(saved["epsilon"][0])
-        counter = cls(Fraction(epsilon) if "/" in epsilon else float(epsilon))
-        entries = np.stack([saved[name] for name in ("key", "count", "slack")], axis=1)
-        counter._reserve(len(entries))
-        _add(counter._cell, counter._totals, entries, 0, 0)
+        counter = cls.of(
+            Fraction(epsilon) if "/" in epsilon else float(epsilon),
+            int(saved["totals"][SEEN]),
+            *(saved[name] for name in ("key", "count", "slack")),
+        )
         counter._totals[:] = saved["totals"]
+        return counter
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: float | Fraction,
+        seen: int,
+        key: np.ndarray,
+        count: np.ndarray,
+        slack: np.ndarray,
+    ) -> "LossyCounter":
+        """Return a counter that has seen so many items and holds these entries."""
+        counter = cls(epsilon)
+        counter._reserve(len(key))
+        _add(counter._cell, counter._totals, np.stack((key, count, slack), axis=1), 0, 0)
+        counter._totals[:] = seen, len(key), len(key), len(key)
         return counter
 
     def _entries(self) -> np.ndarray:
