@@ -134,13 +134,19 @@ def locality_entries(
     return LocalityEstimate(np.array(counted), np.array(expected))
 
 
-def m_to_epsilon(memory: int, entries: Callable[[float], float], support: float = 1.0) -> float:
+def m_to_epsilon(
+    memory: int,
+    entries: Callable[[float], float],
+    support: float = 1.0,
+    length: int = LARGEST_WIDTH,
+) -> float:
     """Return the smallest epsilon with which lossy counting is expected to fit in a memory.
 
     memory: how many keys may be held.
     entries: the keys held for an epsilon, such as `steady_entries`; it must not fall as epsilon
         does.
     support: the answer lies below it.
+    length: how many items will come; no smaller epsilon than one that makes counts exact is sought.
 
     The answer is 1 / w for a whole number w of items in a bucket, found by bisection. Algorithm 3
     of the paper does not get there: both of its branches set e1, the upper end, to the epsilon that
@@ -163,11 +169,12 @@ def m_to_epsilon(memory: int, entries: Callable[[float], float], support: float 
             f"memory {memory} is too small for any epsilon below the support {support}: even"
             f" {1 / low:g} needs {entries(1 / low):,.0f} keys; give more memory or a higher support"
         )
-    high = 2 * low
+    longest = max(low, length + 1)  # a bucket that never ends: nothing is ever forgotten
+    high = min(2 * low, longest)
     while fits(high):
-        low, high = high, 2 * high
-        if high > LARGEST_WIDTH:
-            return 1 / low
+        if high == longest:
+            return 1 / longest
+        low, high = high, min(2 * high, longest)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
