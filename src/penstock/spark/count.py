@@ -39,7 +39,7 @@ def count(
     `highest`: and at most so often. No key with that share is left out, and none is returned whose
     share is below support - epsilon. The hashes of two different keys could be equal and their
     counts be added up: with a billion keys, of which a thousand are frequent, the chance of that
-    happening to a frequent one is 1 in 10 million; it cannot happen to one column of whole numbers.
+    happening to a frequent one is below 1 in 10 million. One column of whole numbers is not hashed.
     """
     keys = [key] if isinstance(key, str) else list(key)
     error = Fraction(str(support)) / 10 if epsilon is None else epsilon
