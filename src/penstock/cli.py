@@ -145,6 +145,30 @@ def policies(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def count(
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")],
+    support: Annotated[
+        float, typer.Option(help="The share of the rows that makes a key frequent.", metavar="S")
+    ],
+    key: Annotated[str, typer.Option(help="The key column, or several: a,b.", metavar="K")] = "key",
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Counts err by at most this share. [support / 10]", metavar="E"),
+    ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(help="Instead: the most keys held; the error is chosen.", metavar="M"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the frequent keys of a file, with bounds on their counts."""
+    from .counting import report
+
+    made = report.count_file(file, key, support, epsilon, memory)
+    _print(report.summarise(made) if as_json else report.table(made))
+
+
+@app.command()
 def demo(
     months: Annotated[
         int, typer.Option(help="How much of the year is joined.", metavar="N", min=1, max=12)

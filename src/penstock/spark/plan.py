@@ -113,8 +113,18 @@ def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> 
             f"time column {time!r} of the {who} frame must be a timestamp, got "
             f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
         )
+    check_keys(frame, who, keys)
+    fields = frame.schema.fields
+    names = tuple(f.name for f in fields)
+    kinds = tuple(f.dataType.simpleString() for f in fields)
+    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
+    return Input(keys, time, names, kinds, exact)
+
+
+def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "on") -> None:
+    """Refuse key columns that are named twice or cannot be compared."""
     if len(set(keys)) < len(keys):
-        raise BadInput(f"on must name each column once, got {list(keys)!r}")
+        raise BadInput(f"{given} must name each column once, got {list(keys)!r}")
     for name in keys:
         reason = _no_key(frame.schema[name].dataType)
         if reason:
@@ -122,11 +132,6 @@ def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> 
                 f"key column {name!r} of the {who} frame cannot be a key: "
                 f"{frame.schema[name].dataType.simpleString()} {reason}"
             )
-    fields = frame.schema.fields
-    names = tuple(f.name for f in fields)
-    kinds = tuple(f.dataType.simpleString() for f in fields)
-    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
-    return Input(keys, time, names, kinds, exact)
 
 
 def find_column(frame: DataFrame, who: str, name: str) -> None:
@@ -174,13 +179,18 @@ def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str
 
 def key_column(source: Input) -> Column:
     """Return the 64-bit key of a row; null if any of its columns is."""
-    columns = [F.col(quote(name)) for name in source.keys]
-    if source.exact:
-        return columns[0].cast("long").alias(KEY)
+    return hashed_key(source.keys, source.exact).alias(KEY)
+
+
+def hashed_key(keys: tuple[str, ...], exact: bool) -> Column:
+    """Return 64 bits that stand for key columns; one whole number (`exact`) is its own."""
+    columns = [F.col(quote(name)) for name in keys]
+    if exact:
+        return columns[0].cast("long")
     present = columns[0].isNotNull()
     for column in columns[1:]:
         present = present & column.isNotNull()
-    return F.when(present, F.xxhash64(*columns)).alias(KEY)
+    return F.when(present, F.xxhash64(*columns))
 
 
 def quote(name: str) -> str:

@@ -14,7 +14,7 @@ from .drift import (
     tower,
     tower_references,
 )
-from .files import read_join, read_lookup
+from .files import KeyRows, read_join, read_keys, read_lookup
 from .trace import JoinTrace, LookupTrace
 from .walk import walk, walk_references
 from .zipf import zipf, zipf_references
@@ -22,6 +22,7 @@ from .zipf import zipf, zipf_references
 __all__ = [
     "GENERATED",
     "JoinTrace",
+    "KeyRows",
     "LookupTrace",
     "Noise",
     "Workload",
@@ -30,6 +31,7 @@ __all__ = [
     "floor",
     "floor_references",
     "read_join",
+    "read_keys",
     "read_lookup",
     "roof",
     "roof_references",

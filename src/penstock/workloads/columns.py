@@ -136,11 +136,20 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _refuse_gaps(column: Column, data: pa.ChunkedArray) -> None:
+def gaps(data: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Tell where there is no value: a null, a NaN or an empty text.
+
+    >>> gaps(pa.chunked_array([["a", "", None]])).to_pylist()
+    [False, True, True]
+    """
     gap = pc.is_null(data, nan_is_null=True)
     if _is_text(data.type) or pa.types.is_binary(data.type) or pa.types.is_large_binary(data.type):
         gap = pc.or_(gap, pc.fill_null(pc.equal(pc.binary_length(data), 0), True))
-    row = pc.index(gap, True).as_py()
+    return gap
+
+
+def _refuse_gaps(column: Column, data: pa.ChunkedArray) -> None:
+    row = pc.index(gaps(data), True).as_py()
     if row >= 0:
         got = {None: "null", "": "an empty text", b"": "empty bytes"}.get(data[row].as_py(), "NaN")
         raise BadInput(

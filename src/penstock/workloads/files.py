@@ -8,10 +8,12 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from ..errors import BadInput
-from .columns import Column, first_bad, keys, sides, times
+from .columns import Column, first_bad, gaps, keys, sides, times
 from .trace import Ints, JoinTrace, LookupTrace
 
 BLOCK = 1 << 24  # bytes of a CSV file parsed at once; a longer row cannot be read
@@ -75,14 +77,64 @@ def read_lookup(
     return LookupTrace(ids, name=Path(path).name, value=value)
 
 
+@dataclass(frozen=True)
+class KeyRows:
+    """The rows of a file that have a key."""
+
+    key: Ints  # an integer for each row, as for `read_join`
+    columns: list[Column]  # what the integers stand for
+    gaps: int  # rows left out because they have no key
+
+    def label(self, key: int) -> Any:
+        """Return what a key was in the file: an integer, a text, or a list of those."""
+        row = int(np.argmax(self.key == key))
+        labels = [
+            column.data[row].as_py() if pa.types.is_integer(column.data.type) else column.shown(row)
+            for column in self.columns
+        ]
+        return labels if len(labels) > 1 else labels[0]
+
+
+def read_keys(path: str | PathLike[str], *, key: str = "key") -> KeyRows:
+    """Return the keys of a file in the order of the rows; those without one are left out.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "pages.csv")
+    ...     _ = file.write_text("page,user\\n/home,1\\n,2\\n/about,3\\n")
+    ...     rows = read_keys(file, key="page")
+    >>> rows.key.tolist(), rows.label(1), rows.gaps
+    ([0, 1], '/about', 1)
+    """
+    columns = _columns(path, key, None, None, timed=False)["key"]
+    empty = np.zeros(len(columns[0].data), bool)
+    for column in columns:
+        if not pa.types.is_nested(column.data.type):  # those are refused below
+            empty |= gaps(column.data).to_numpy()
+    if empty.all():
+        raise BadInput(f"{columns[0]} must hold values, got nothing but nulls; choose another one")
+    kept = pa.chunked_array([pa.array(~empty)])
+    columns = [replace(column, data=column.data.filter(kept)) for column in columns]
+    return KeyRows(keys(columns)[0], columns, int(empty.sum()))
+
+
 def _load(
     path: str | PathLike[str], key: str, time: str | None, side: str | None
 ) -> tuple[dict[str, list[Column]], Ints]:
     """Return the columns by what they are read for, and the times."""
+    columns = _columns(path, key, time, side)
+    rows = len(columns["key"][0].data)
+    return columns, times(columns["time"][0]) if columns["time"] else np.arange(rows)
+
+
+def _columns(
+    path: str | PathLike[str], key: str, time: str | None, side: str | None, timed: bool = True
+) -> dict[str, list[Column]]:
+    """Return the columns by what they are read for; a column `time` too if `timed`."""
     file = Path(path)
     with _readable(file):
         names, read = _open(file)
-    if time is None and "time" in names:
+    if timed and time is None and "time" in names:
         time = "time"
     wanted = {
         "key": [key] if key in names else [part.strip() for part in key.split(",")],
@@ -96,12 +148,10 @@ def _load(
         table = read(list(dict.fromkeys(chain.from_iterable(wanted.values()))))
     if table.num_rows == 0:
         raise BadInput(f"{file} must hold at least one row, got a header and no rows")
-    columns = {
+    return {
         role: [Column(str(file), name, role, table[name]) for name in group]
         for role, group in wanted.items()
     }
-    clock = times(columns["time"][0]) if time is not None else np.arange(table.num_rows)
-    return columns, clock
 
 
 def _check_present(file: Path, name: str, role: str, names: list[str]) -> None:

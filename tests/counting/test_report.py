@@ -1,0 +1,121 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli import app
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["count", *map(str, arguments)])
+
+
+def report(*arguments):
+    result = call(*arguments, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def complaint(*arguments):
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """Texts with a skewed popularity, times that go back, and a column of nothing."""
+    ranks = np.random.default_rng(1).zipf(1.4, 20_000)
+    names = [f"page {min(rank, 5000)}" for rank in ranks.tolist()]
+    columns = {"key": names, "time": list(range(20_000))[::-1], "void": [None] * 20_000}
+    columns["number"] = ranks.tolist()
+    pq.write_table(pa.table(columns), tmp_path / "pages.parquet")
+    return tmp_path / "pages.parquet", Counter(names)
+
+
+def test_the_report(pages):
+    file, true = pages
+    made = report(file, "--support", 0.02, "--epsilon", 0.002)
+    keys = made.pop("keys")
+    assert made.pop("items_per_second") > 0
+    held = made.pop("held")
+    assert held["end"] <= held["peak"] < 2 * held["expected"]
+    assert made == {
+        "file": "pages.parquet",
+        "key": "key",
+        "support": 0.02,
+        "epsilon": 0.002,
+        "memory": None,
+        "rows": 20_000,
+        "rows_without_key": 0,
+    }
+    assert {key for key, n in true.items() if n >= 400} <= {each["key"] for each in keys}
+    for each in keys:
+        assert each["count"] == each["lowest"] <= true[each["key"]] <= each["highest"]
+        assert each["highest"] >= 400
+        assert each["share"] == each["lowest"] / 20_000
+    assert [each["count"] for each in keys] == sorted(
+        (each["count"] for each in keys), reverse=True
+    )
+    assert report(file, "--support", 0.02)["epsilon"] == 0.002
+
+
+def test_memory_chooses_epsilon_and_is_never_exceeded(pages):
+    file, _ = pages
+    used = [report(file, "--support", 0.05, "--memory", m) for m in (30, 100, 300, 100_000)]
+    for made in used:
+        assert made["held"]["peak"] <= made["memory"]
+        assert made["held"]["peak"] > made["memory"] / 2 or made["memory"] == 100_000
+    epsilons = [made["epsilon"] for made in used]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert all(each["lowest"] == each["highest"] for each in used[-1]["keys"])
+
+
+def test_integers_and_several_columns_keep_their_values(pages):
+    file, _ = pages
+    assert report(file, "--key", "number", "--support", 0.2)["keys"][0]["key"] == 1
+    both = report(file, "--key", "key,number", "--support", 0.2)["keys"][0]
+    assert both["key"] == ["page 1", 1]
+
+
+def test_rows_without_a_key_are_left_out(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("key,x\na,1\n,2\na,3\nb,4\n")
+    made = report(file, "--support", 0.5)
+    assert (made["rows"], made["rows_without_key"]) == (3, 1)
+    assert made["keys"] == [
+        {"key": "a", "count": 2, "lowest": 2, "highest": 2, "share": 2 / 3},
+    ]
+    shown = call(file, "--support", 0.5)
+    assert shown.exit_code == 0
+    for words in ("at least", "66.67%", "1 rows without a key left out", "epsilon 0.05"):
+        assert words in " ".join(shown.stdout.split())
+
+
+def test_bad_input_is_one_sentence(pages, tmp_path):
+    file, _ = pages
+    for arguments, words in (
+        (("--support", 0.1, "--epsilon", 0.1), "support must be above epsilon, got support 0.1"),
+        (("--support", 0.1, "--epsilon", 0), "epsilon must be above 0 and below 1, got 0.0"),
+        (("--support", 0.1, "--epsilon", 1), "epsilon must be above 0 and below 1, got 1.0"),
+        (("--support", 0.1, "--epsilon", "nan"), "epsilon must be above 0 and below 1, got nan"),
+        (("--support", 0), "support must be above 0 and at most 1, got 0.0"),
+        (("--support", 0.01, "--memory", 5), "memory 5 is too small for any epsilon"),
+        (("--support", 0.5, "--memory", 1), "memory 1 is too small for any epsilon"),
+        (("--support", 0.01, "--memory", 0), "memory must be at least 1 key, got 0"),
+        (("--support", 0.1, "--epsilon", 0.01, "--memory", 9), "cannot both be given"),
+        (("--support", 0.1, "--key", "void"), "must hold values, got nothing but nulls"),
+        (("--support", 0.1, "--key", "kee"), "has no column 'kee' for the key; did you mean"),
+        ((), "Missing option '--support'"),
+    ):
+        assert words in complaint(file, *arguments)
+    empty = tmp_path / "empty.csv"
+    empty.write_text("key,x\n,1\n,2\n")
+    assert "nothing but nulls" in complaint(empty, "--support", 0.1)
+    assert "there is no file" in complaint(tmp_path / "none.csv", "--support", 0.1)
