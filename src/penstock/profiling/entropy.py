@@ -76,8 +76,9 @@ def conditional(rank: Ints, weights: Weights, before: Ints | None = None) -> flo
     after = np.full(len(rank), len(rank))
     after[before[before >= 0]] = np.flatnonzero(before >= 0)
     share = np.bincount(rank) / len(rank)
-    rest = weights.b * share[share > 0]
-    bare = -float(rest @ np.log2(rest)) if weights.b > 0 else 0.0
+    rest = weights.b * share
+    rest = rest[rest > 0]
+    bare = -float(rest @ np.log2(rest))
     return bare + _added(rank, before, after, share, np.append(weights.b, weights.a)) / (
         len(rank) - weights.h
     )

@@ -25,14 +25,14 @@ class Ranked(NamedTuple):
     """A stream by popularity ranks."""
 
     rank: Ints  # int64[n]: of each tuple's key, from 0
-    count: Ints  # int64[keys]: how often the key of each rank comes; never rises
+    counts: Ints  # int64[keys]: how often the key of each rank comes; never rises
 
 
 def rank_keys(keys: ArrayLike, seed: int = 0) -> Ranked:
     """Return the stream with each key replaced by its rank; refuse streams that have no profile.
 
     >>> rank_keys(["b", "a", "c", "a", "c", "a"])
-    Ranked(rank=array([2, 0, 1, 0, 1, 0]), count=array([3, 2, 1]))
+    Ranked(rank=array([2, 0, 1, 0, 1, 0]), counts=array([3, 2, 1]))
     """
     ids, values = _numbered(np.asarray(keys))
     count = np.bincount(ids)

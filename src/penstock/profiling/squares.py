@@ -38,7 +38,7 @@ def fit_squares_each(rank: Ints, horizons: Sequence[int]) -> list[Weights]:
     """Return the estimate for each of several h."""
     for h in horizons:
         check_h(h, len(rank))
-    x = rank + 1.0
+    x = rank.astype(np.float64) + 1
     mean = float(x.mean())
     products, sums, count = lagged_sums(x - mean, max(horizons))
     return [_solve(products, sums, count, mean, h) for h in horizons]
