@@ -14,7 +14,7 @@ from .drift import (
     tower,
     tower_references,
 )
-from .files import read_join, read_lookup
+from .files import read_join, read_lookup, read_stream
 from .trace import JoinTrace, LookupTrace
 from .walk import walk, walk_references
 from .zipf import zipf, zipf_references
@@ -31,6 +31,7 @@ __all__ = [
     "floor_references",
     "read_join",
     "read_lookup",
+    "read_stream",
     "roof",
     "roof_references",
     "tower",
