@@ -159,11 +159,13 @@ def profile(
     """Say why the keys of a stream come back: popularity, locality, distances, bursts."""
     from .profiling import page, show
     from .profiling import profile as make_profile
+    from .simulation.show import following
     from .workloads import read_stream
 
     target = None if html is None else page.where_to_write(html)
     trace, times = read_stream(file, key=key, time=time)
-    made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name)
+    with following("profiling") as progress:
+        made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)
     if target is not None:
         page.write(made, target)
     _print(made.to_json() if as_json else show.overview(made))

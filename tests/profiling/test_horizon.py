@@ -39,3 +39,9 @@ def test_the_longest_is_the_last_that_is_tried():
 def test_refuses_to_look_back_too_far():
     with pytest.raises(BadInput, match="h must be below the length of the stream, 4 tuples, got 4"):
         horizon(np.array([0, 1, 0, 1]), longest=4)
+
+
+def test_tells_how_far_it_is():
+    told = []
+    horizon(rank_keys(local(500)).rank, longest=3, progress=lambda *done: told.append(done))
+    assert told == [(1, 3), (2, 3), (3, 3)]

@@ -6,7 +6,7 @@ likeliest b lies within `REST` of the one at the longest horizon. Where that is 
 or the longest itself b may still be falling, and `settled` says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,8 +37,13 @@ class Horizon:
         return [each.b for each in self.likelihood]
 
 
-def horizon(rank: Ints, longest: int = LONGEST, before: Ints | None = None) -> Horizon:
-    """Fit the model for several h up to the longest.
+def horizon(
+    rank: Ints,
+    longest: int = LONGEST,
+    before: Ints | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Horizon:
+    """Fit the model for several h up to the longest; `progress` is told of each.
 
     >>> from .locality import Locality
     >>> stream = Locality([0, 0.3, 0.3], 0.4, np.full(100, 0.01)).sample(20_000, seed=1)
@@ -52,6 +57,8 @@ def horizon(rank: Ints, longest: int = LONGEST, before: Ints | None = None) -> H
     likely: list[Weights] = []
     for h in tried:
         likely.append(fit_likelihood(rank, h, before, likely[-1] if likely else None))
+        if progress is not None:
+            progress(len(likely), len(tried))
     advice = advise(tried, [each.b for each in likely])
     settled = len(tried) > 2 and advice not in tried[-2:]
     return Horizon(tuple(tried), likely, fit_squares_each(rank, tried), advice, settled)

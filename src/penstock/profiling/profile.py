@@ -1,5 +1,6 @@
 """Everything about one stream of keys in one record."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +108,7 @@ def profile(
     h: int | None = None,
     seed: int = 0,
     name: str = "stream",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Profile:
     """Return the profile of a stream.
 
@@ -114,6 +116,7 @@ def profile(
     times: when the tuples came, never going back: numbers or timestamps.
     h: how many tuples the locality model looks back on; None: as many as suffice.
     seed: of the permutation, and of the order among equally popular keys.
+    progress: is told how many of how many fits are done; they take most of the time.
 
     >>> from .locality import Locality
     >>> stream = Locality([0.2, 0.2, 0.2], 0.4, np.full(50, 0.02)).sample(20_000, seed=1)
@@ -130,11 +133,12 @@ def profile(
         check_h(h, len(rank))
     before = previous(rank)
     longest = max(h or 0, min(LONGEST, max(1, len(rank) // SHORT)))
-    seen = horizon(rank, longest, before)
+    seen = horizon(rank, longest, before, progress)
     h = seen.advice if h is None else h
     mixed = permuted(rank, seed)
     mixed_before = previous(mixed)
-    weights = fit_likelihood(rank, h, before)
+    known = dict(zip(seen.h, seen.likelihood))
+    weights = known[h] if h in known else fit_likelihood(rank, h, before)
     mixed_weights = fit_likelihood(mixed, h, mixed_before)
     return Profile(
         name=name,
