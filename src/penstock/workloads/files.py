@@ -77,6 +77,27 @@ def read_lookup(
     return LookupTrace(ids, name=Path(path).name, value=value)
 
 
+def read_stream(
+    path: str | PathLike[str], *, key: str = "key", time: str | None = None
+) -> tuple[LookupTrace, Ints | None]:
+    """Return the rows of a file as references, and their times; None where there are none.
+
+    `key` and `time` are as for `read_join`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "pages.csv")
+    ...     _ = file.write_text("page,time\\n/home,10\\n/about,12\\n/home,12\\n")
+    ...     trace, times = read_stream(file, key="page")
+    >>> trace.key.tolist(), times.tolist()
+    ([0, 1, 0], [10, 12, 12])
+    """
+    columns, clock = _load(path, key, time, None)
+    ids, value = keys(columns["key"])
+    trace = LookupTrace(ids, name=Path(path).name, value=value)
+    return trace, clock if columns["time"] else None
+
+
 @dataclass(frozen=True)
 class KeyRows:
     """The rows of a file that have a key."""

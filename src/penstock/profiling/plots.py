@@ -1,0 +1,127 @@
+"""The pictures of a profile: popularity, distances, LRU hit ratio, b by h."""
+
+import io
+from typing import Any
+
+import numpy as np
+
+from .profile import Profile, spread
+
+INK, GREY, LIGHT = "#1d1d1f", "#5f6368", "#d3dbe4"
+STREAM, OTHER = "#1f6fc4", "#d1651a"
+SIZE = (5.6, 3.7)  # inches
+FINE = 200  # points of a curve
+
+
+def popularity(made: Profile) -> Any:
+    """Draw shares by rank, both on scales of logarithms, and the fitted law."""
+    figure, axes = _axes("Popularity", "rank of the key", "share of the stream")
+    ranks = spread(made.keys, FINE)
+    exponent, error = made.popularity.exponent
+    law = f"Zipf, z = {exponent:.2f}" + ("" if error is None else f" ± {error:.2g}")
+    share = made.popularity.share[ranks - 1]
+    axes.loglog(ranks, share, "o", color=STREAM, markersize=3.5, label="counted")
+    axes.loglog(ranks, made.popularity.law[ranks - 1], color=OTHER, label=law)
+    axes.set_ylim(bottom=share.min() / 2)  # else a steep law would press the points together
+    axes.legend(frameon=False)
+    return figure
+
+
+def distance(made: Profile) -> Any:
+    """Draw how many tuples come again within k."""
+    figure, axes = _axes("When keys come again", "within so many tuples", "part of all tuples")
+    k = spread(made.length - 1, FINE)
+    axes.semilogx(k, made.distances.within(k), color=STREAM, label="the stream")
+    axes.semilogx(k, made.permuted.within(k), "--", color=OTHER, label="in random order")
+    _percent(axes)
+    axes.legend(frameon=False, loc="upper left")
+    return figure
+
+
+def hit_ratio(made: Profile) -> Any:
+    """Draw the hit ratio of an LRU cache of every size."""
+    figure, axes = _axes("Hit ratio of an LRU cache", "rows it may hold", "hits of all tuples")
+    size = spread(made.keys, FINE)
+    ratio = made.reuse.hit_ratio(size)
+    most = made.reuse.size_for(0.9)
+    axes.semilogx(size, ratio, color=STREAM)
+    axes.axhline(ratio[-1], color=LIGHT, linewidth=1, zorder=0)
+    axes.plot([most], [made.reuse.hit_ratio(most)], "o", color=OTHER)
+    _mark(axes, most, f"90 % of all possible hits with {most:,} rows", most < np.sqrt(made.keys))
+    _percent(axes)
+    return figure
+
+
+def b_by_h(made: Profile) -> Any:
+    """Draw the part drawn by popularity against how far the model looks back."""
+    title = "How much popularity alone explains"
+    figure, axes = _axes(title, "h: tuples the model looks back on", "b: drawn by popularity")
+    seen = made.horizon
+    squares = [each.b for each in seen.squares]
+    axes.plot(seen.h, squares, "--", color=GREY, linewidth=1, label="least squares on ranks")
+    axes.plot(seen.h, seen.b(), "o-", color=STREAM, markersize=4, label="likelihood")
+    said = f"h = {seen.advice} suffices" if seen.settled else "b may fall further"
+    _mark(axes, seen.advice, said, seen.advice < seen.h[-1] / 2)
+    axes.set_ylim(min(0.0, *squares), max(1.05, *squares))
+    axes.set_xlim(left=0)
+    axes.legend(frameon=False)
+    return figure
+
+
+def all_plots(made: Profile) -> dict[str, Any]:
+    """Return every picture by a short name."""
+    return {
+        "popularity": popularity(made),
+        "distance": distance(made),
+        "hits": hit_ratio(made),
+        "locality": b_by_h(made),
+    }
+
+
+def as_svg(name: str, figure: Any) -> str:
+    """Return a picture to be put into a page; `name` keeps its marks apart from other pictures'."""
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with rc_context({"svg.hashsalt": name}):
+        figure.savefig(text, format="svg", metadata=nothing)
+    whole = text.getvalue()
+    return whole[whole.index("<svg") :]
+
+
+def _axes(title: str, across: str, up: str) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure  # here, because it takes a second to import
+
+    figure = Figure(figsize=SIZE, layout="constrained")
+    axes = figure.subplots()
+    axes.set_title(title, loc="left", size=12, weight="bold", color=INK)
+    axes.set_xlabel(across, color=GREY)
+    axes.set_ylabel(up, color=GREY)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=GREY)
+    axes.grid(alpha=0.25)
+    return figure, axes
+
+
+def _mark(axes: Any, x: float, said: str, early: bool) -> None:
+    """Draw a line upwards from x and write beside its foot, on the side that has more room."""
+    axes.axvline(x, color=OTHER, linewidth=1, linestyle=":")
+    axes.annotate(
+        said,
+        (x, 0.03),
+        xycoords=("data", "axes fraction"),
+        xytext=(5 if early else -5, 0),
+        textcoords="offset points",
+        ha="left" if early else "right",
+        color=OTHER,
+        size=9,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+    )
+
+
+def _percent(axes: Any) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.set_ylim(0, 1.02)

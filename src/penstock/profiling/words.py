@@ -1,0 +1,141 @@
+"""A profile in words: the lines of its tables, and what they come to in a sentence."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .bursts import Bursts
+from .profile import Profile, spread
+
+LOCAL, POPULAR = 0.5, 0.95  # of b: below the first most tuples repeat a recent one
+APART = 0.05  # between the CDFs of distances, in order and in random order
+
+
+class Row(NamedTuple):
+    """One line of a table."""
+
+    part: str
+    what: str
+    value: str
+    meaning: str
+
+
+def verdict(made: Profile) -> str:
+    """Return in a sentence why keys come back."""
+    b, h = made.likelihood.b, made.likelihood.h
+    last = "the last tuple" if h == 1 else f"one of the last {h} tuples"
+    if b >= POPULAR and _apart(made) >= APART:
+        return (
+            f"the last {made.horizon.h[-1]} tuples tell little, but keys do not come in random"
+            f" order: at the median they come again after {made.distances.median:,} tuples,"
+            f" in random order after {made.permuted.median:,}"
+        )
+    if b >= POPULAR:
+        return "keys come back because they are popular; what came a moment ago tells little"
+    if b >= LOCAL:
+        return f"{1 - b:.0%} of tuples repeat {last}, the rest are drawn by popularity"
+    return f"most tuples, {1 - b:.0%}, repeat {last}; popularity brings the rest"
+
+
+def _apart(made: Profile) -> float:
+    """Return the largest gap between the CDFs of distances of the stream and its random order."""
+    k = spread(made.length - 1)
+    return float(np.abs(made.distances.within(k) - made.permuted.within(k)).max())
+
+
+def rows(made: Profile) -> list[Row]:
+    """Return the lines of the tables."""
+    lines = _popularity(made) + _reuse(made) + _locality(made) + _entropy(made)
+    return lines + (_bursts(made.bursts) if made.bursts is not None else [])
+
+
+def _popularity(made: Profile) -> list[Row]:
+    exponent, error = made.popularity.exponent
+    shown = f"{exponent:.3f}" if error is None else f"{exponent:.3f} ± {error:.3f}"
+    misfit = made.popularity.misfit
+    top = made.popularity.share[: max(1, made.keys // 100)].sum()
+    part = "Popularity"
+    return [
+        Row(part, "tuples", f"{made.length:,}", ""),
+        Row(part, "different keys", f"{made.keys:,}", ""),
+        Row(
+            part,
+            "share of the top 1 % of keys",
+            f"{top:.1%}",
+            "or of the top key, if fewer than 100",
+        ),
+        Row(part, "Zipf exponent", shown, "0: all keys alike; 1: the classic law"),
+        Row(part, "misfit of the Zipf law", f"{misfit:.1%}", "largest gap to the shares counted"),
+    ]
+
+
+def _reuse(made: Profile) -> list[Row]:
+    part = "Distances and LRU"
+    unlimited = made.reuse.hit_ratio(made.keys)
+    half, most = made.reuse.size_for(0.5), made.reuse.size_for(0.9)
+    near, chance = made.distances.within(10), made.permuted.within(10)
+    return [
+        Row(part, "come again within 10 tuples", f"{near:.1%}", f"{chance:.1%} in random order"),
+        Row(
+            part,
+            "median distance",
+            f"{made.distances.median:,}",
+            f"{made.permuted.median:,} in random order; of keys that come again",
+        ),
+        Row(part, "hit ratio, unlimited cache", f"{unlimited:.1%}", "all but the first of a key"),
+        Row(
+            part, "LRU rows for 50 % of these hits", f"{half:,}", f"{half / made.keys:.1%} of keys"
+        ),
+        Row(
+            part, "LRU rows for 90 % of these hits", f"{most:,}", f"{most / made.keys:.1%} of keys"
+        ),
+    ]
+
+
+def _locality(made: Profile) -> list[Row]:
+    part = "Locality model"
+    likely, squares, seen = made.likelihood, made.squares, made.horizon
+    enough = f"{seen.advice} suffices" if seen.settled else f"at {seen.h[-1]} b still falls"
+    strongest = int(likely.a.argmax()) + 1
+    return [
+        Row(part, "h", f"{likely.h}", f"tuples looked back on; {enough}"),
+        Row(part, "b", f"{likely.b:.3f}", "drawn by popularity; by likelihood"),
+        Row(part, "b, least squares", f"{squares.b:.3f}", "the paper's; takes ranks for numbers"),
+        Row(part, "b in random order", f"{made.permuted_b:.3f}", "1, but for chance"),
+        Row(
+            part,
+            "strongest lag",
+            f"{strongest}",
+            f"{likely.a[strongest - 1]:.1%} of tuples repeat the one so many before",
+        ),
+    ]
+
+
+def _entropy(made: Profile) -> list[Row]:
+    part = "Entropy, bits a tuple"
+    found = made.entropy
+    return [
+        Row(part, "by popularity alone", f"{found.popularity:.2f}", "nothing known of the past"),
+        Row(
+            part,
+            "given the past",
+            f"{found.stream:.2f}",
+            f"the last h = {made.likelihood.h} tuples known",
+        ),
+        Row(part, "in random order", f"{found.permuted:.2f}", "as by popularity, but for chance"),
+    ]
+
+
+def _bursts(found: Bursts) -> list[Row]:
+    part = "Arrival rate"
+    lines = [Row(part, "tuples in a unit of time", f"{found.rate:,.4g}", f"over {found.span:,.9g}")]
+    for scale in found.scales:
+        lines.append(
+            Row(
+                part,
+                f"dispersion, windows of {scale.window:,.6g}",
+                f"{scale.dispersion:,.2f}",
+                f"Poisson: 1; peak {scale.peak:,.1f} x the mean of {scale.mean:,.4g}",
+            )
+        )
+    return lines

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from penstock.profiling import fit_zipf, rank_keys
+from penstock.workloads.zipf import popularity
+from tests.profiling.streams import independent
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.75, 1.0, 1.5])
+def test_recovers_the_exponent(alpha):
+    off = []
+    for seed in range(20):
+        value, error = fit_zipf(rank_keys(independent(50_000, 100, alpha, seed)).counts).exponent
+        off.append((value - alpha) / error)
+    assert abs(np.mean(off)) < 1.5  # ranks by luck steepen it a little
+    assert 0.5 < np.std(off) < 1.6
+
+
+def test_is_the_likeliest():
+    count = np.array([50, 20, 15, 9, 6])
+
+    def likely(z):
+        return count @ np.log(popularity(5, z))
+
+    z = fit_zipf(count).exponent.value
+    assert likely(z) > max(likely(z - 0.001), likely(z + 0.001))
+
+
+def test_equal_counts_have_no_skew():
+    fit = fit_zipf(np.array([5, 5, 5]))
+    assert fit.exponent.value == pytest.approx(0, abs=1e-9)
+    assert fit.misfit < 1e-9
+
+
+def test_a_law_that_does_not_fit_shows():
+    fit = fit_zipf(np.array([100] * 10 + [1] * 90))
+    assert fit.misfit > 0.2
+    assert fit.law.sum() == pytest.approx(1)
+
+
+def test_the_steepest_of_two():
+    assert fit_zipf(np.array([10**9, 1])).exponent.value == pytest.approx(np.log2(1e9))

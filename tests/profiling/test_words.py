@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+
+from penstock.profiling import permuted, profile
+from penstock.profiling.words import rows, verdict
+from tests.profiling.streams import local
+
+
+def test_locality_is_named():
+    assert verdict(profile(local(20_000))).startswith("most tuples, 60%, repeat one of the last 5")
+
+
+def test_popularity_is_named():
+    made = profile(permuted(local(20_000), 1))
+    assert verdict(made).startswith("keys come back because they are popular")
+
+
+def test_order_beyond_the_horizon_is_named():
+    loop = np.tile(np.random.default_rng(1).permutation(400), 20)
+    said = verdict(profile(loop))
+    assert "do not come in random order" in said
+    assert "after 400 tuples" in said
+
+
+@pytest.mark.parametrize("times", [None, np.arange(5000)])
+def test_every_line_has_a_value(times):
+    lines = rows(profile(local(5000), times))
+    assert all(row.what and row.value for row in lines)
+    assert ("Arrival rate" in {row.part for row in lines}) == (times is not None)
