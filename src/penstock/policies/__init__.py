@@ -11,6 +11,7 @@ from .fifo import FIFO
 from .gdj import GDJ
 from .heeb import HEEB
 from .hist import HIST
+from .lba import LBA
 from .lfu import LFU
 from .lhd import LHD
 from .life import LIFE
@@ -37,6 +38,7 @@ ALL: tuple[Policy, ...] = (
     LHD,
     HEEB,
     HIST,
+    LBA,
 )
 DEFAULT = "clock"
 
