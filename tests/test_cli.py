@@ -189,7 +189,7 @@ BAD = {
     "time of a workload": ([*TOWER, "--time", "a"], "--time names a column of a trace"),
     "no window": (
         ["--workload", "zipf", "--memory", "5", "--policy", "life"],
-        "remains of a window",
+        "remains of a window, and there is none; give --within\n",
     ),
     "lfd of a join": ([*TOWER, "--policy", "lfd"], "'lfd' is not defined for joining"),
     "opt of a split": ([*TOWER, "--policy", "opt", "--layout", "split"], "only the unified layout"),
@@ -211,6 +211,19 @@ def test_an_error_is_one_sentence(case):
     assert result.stderr.startswith("penstock: ")
     assert result.stderr.count("\n") == 1
     assert complaint in result.stderr
+
+
+def test_options_are_named_as_they_are_typed(tmp_path):
+    file = tmp_path / "pages.csv"
+    file.write_text("page,who\n/home,ann\n")
+    for command in (["simulate", "--memory", "5", "--trace"], ["count", "--support", "1"]):
+        result = call(*command, str(file))
+        assert result.stderr == (
+            f"penstock: {file} has no column 'key' for the key; choose one with --key. "
+            "Its columns: page, who\n"
+        )
+    typed = call("simulate", *TOWER, "--policy", "gdj:seed=")  # and what was typed stays
+    assert "parameter 'seed=' of policy" in typed.stderr
 
 
 def test_an_unknown_command():

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ class _Group(TyperGroup):
         try:
             code = super().main(*args, **extra | {"standalone_mode": False})
         except PenstockError as error:
-            code = _say(str(error))
+            code = _say(self._with_dashes(str(error)))
         except _UsageError as error:
             code = _say(error.format_message())
         except MemoryError:
@@ -32,6 +33,15 @@ class _Group(TyperGroup):
         except (KeyboardInterrupt, typer.Abort):
             code = 130
         sys.exit(code if isinstance(code, int) else 0)
+
+    def _with_dashes(self, sentence: str) -> str:
+        """Name options as they are typed: what is `key=` in Python is `--key` here."""
+        options = {name for each in self.commands.values() for p in each.params for name in p.opts}
+
+        def typed(said: re.Match[str]) -> str:
+            return f"--{said[1]}" if f"--{said[1]}" in options else said[0]
+
+        return re.sub(r"\b(\w+)=(?=[.,; ]|$)", typed, sentence)
 
 
 def _say(sentence: str) -> int:

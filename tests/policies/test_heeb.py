@@ -10,10 +10,10 @@ from numba import config
 
 from penstock.engines import Join, Lookup
 from penstock.errors import BadInput
-from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk, lasting
+from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk
 from penstock.models.curves import WALK_AHEAD
 from penstock.models.lasting import Lasting
-from penstock.policies import ALL, heeb_tables
+from penstock.policies import ALL
 from tests.naive import models as naive
 from tests.naive.heeb import exponential, fixed
 from tests.naive.join import TWO_WAY, NaiveJoin
@@ -257,10 +257,6 @@ def test_models_must_fit_the_streams():
         Join("heeb", 5, models=(Stationary([1], [1.0]),))
     with pytest.raises(BadInput, match="needs a model of kind"):
         Join("heeb", 5, models=("trend", "trend"))
-
-
-def test_the_forms_of_l_are_those_of_the_models():
-    assert heeb_tables.KINDS == lasting.KINDS
 
 
 def test_it_is_registered_with_its_order():

@@ -8,17 +8,43 @@ import numpy as np
 
 from . import rng as rngs
 from .jit import jit
+from .policy import REFUSE
 
 SCAN = 512  # up to so many members are all looked at
 SAMPLE = 64  # so many are drawn from more
+NOBODY = np.int64(-1)
 
 
-def make_least(score, scan: int = SCAN, sample: int = SAMPLE, newcomers: bool = False):
-    """Return `least(state, held, now) -> (slot, score)` for states with `members` and `rng`.
+def make_choose(score, scan: int = SCAN, sample: int = SAMPLE):
+    """Return the hook `choose_victim` of states with `members`, `rng` and `always`.
 
-    With `newcomers`: `least(state, held, now, newcomer)`, which compares the newcomer too (unless
-    it is -1); at an equal score it stays. One loop for all, since every call of `score` is
-    compiled code of its own.
+    A newcomer that scores less than all of the held is refused, unless it `always` comes in.
+    """
+    lowest_of = _make_lowest(score, scan, sample)
+
+    def choose_victim(state, held, newcomer, now):
+        victim, _ = lowest_of(state, held, now, NOBODY if state.always[0] else newcomer)
+        return REFUSE if victim == newcomer else victim
+
+    choose_victim.__module__ = score.__module__  # tells `core.jit` whose source it is made of
+    return jit(choose_victim)
+
+
+def make_least(score, scan: int = SCAN, sample: int = SAMPLE):
+    """Return `least(state, held, now) -> (slot, score)` for states with `members` and `rng`."""
+    lowest_of = _make_lowest(score, scan, sample)
+
+    @jit
+    def least(state, held, now):
+        return lowest_of(state, held, now, NOBODY)
+
+    return least
+
+
+def _make_lowest(score, scan, sample):
+    """Return what compares a newcomer with the held; at an equal score a held one is the lowest.
+
+    One loop for all of them, since every call of `score` is compiled code of its own.
     """
 
     @jit
@@ -26,7 +52,7 @@ def make_least(score, scan: int = SCAN, sample: int = SAMPLE, newcomers: bool = 
         members = state.members
         size = members.size[0]
         first = 0 if newcomer < 0 else -1
-        best, lowest = -1, np.inf
+        best, lowest = NOBODY, np.inf
         for turn in range(first, size if size <= scan else sample):
             if turn < 0:
                 slot = newcomer
@@ -41,14 +67,7 @@ def make_least(score, scan: int = SCAN, sample: int = SAMPLE, newcomers: bool = 
                 best, lowest = slot, worth
         return best, lowest
 
-    if newcomers:
-        return lowest_of
-
-    @jit
-    def least(state, held, now):
-        return lowest_of(state, held, now, np.int64(-1))
-
-    return least
+    return lowest_of
 
 
 @jit

@@ -64,6 +64,11 @@ def check(who: Contender, scenario: Scenario) -> None:
     elif scenario.problem == CACHING:
         Lookup(who.chosen, 1, model=None if models is None else models[-1])
     else:
+        if who.chosen.policy.needs_window and not scenario.windowed:
+            raise BadInput(
+                f"policy {who.name!r} weighs what remains of a window, and there is none;"
+                " give --within"
+            )
         lowest = min(scenario.memory, 2)  # a split memory has a row for each side
         join = Join(
             who.chosen, lowest, within=scenario.within, layout=scenario.layout, models=models
