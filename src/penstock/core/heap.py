@@ -23,9 +23,7 @@ class Heap(NamedTuple):
 
 def make_heap(capacity: int, dtype: type = np.float64) -> Heap:
     """Return an empty heap whose scores are of `dtype`."""
-    node = np.dtype(
-        [("score", dtype), ("due", np.int64), ("stamp", np.int64), ("slot", np.int64)]
-    )
+    node = np.dtype([("score", dtype), ("due", np.int64), ("stamp", np.int64), ("slot", np.int64)])
     return Heap(
         np.zeros(capacity, node), np.full(capacity, ABSENT, np.int32), np.zeros(1, np.int64)
     )
@@ -125,11 +123,3 @@ def drop(heap, slot):
     if place != last:  # the last node moves into the gap
         moved = heap.node[last]
         _settle(heap, place, moved["score"], moved["due"], moved["stamp"], moved["slot"])
-
-
-@jit
-def restore_order(heap):
-    """Make a heap of it again after all scores were changed in place."""
-    for place in range((heap.size[0] - 2) >> 2, -1, -1):
-        moved = heap.node[place]
-        _sink(heap, place, moved["score"], moved["due"], moved["stamp"], moved["slot"])

@@ -1,7 +1,7 @@
 """The held tuple with the lowest score, where scores move with time and no heap can be kept.
 
 A small memory is scanned in full; of a large one a sample is drawn, so that the cost of an eviction
-does not grow with the budget. Equal scores go by age, the older first.
+does not grow with the budget. Equal scores go by age, the older first, or by what is left of them.
 """
 
 import numpy as np
@@ -15,12 +15,26 @@ SAMPLE = 64  # so many are drawn from more
 NOBODY = np.int64(-1)
 
 
-def make_choose(score, scan: int = SCAN, sample: int = SAMPLE):
+@jit
+def is_older(held, one, other, newcomer):
+    """Tell whether `one` goes before `other`, both of equal score: a newcomer is the youngest."""
+    return other == newcomer or (one != newcomer and held.at[one]["born"] < held.at[other]["born"])
+
+
+@jit
+def expires_sooner(held, one, other, newcomer):
+    """Tell whether `one` dies of age before `other`, or at the same time but is older."""
+    end, other_end = held.at[one]["deadline"], held.at[other]["deadline"]
+    return end < other_end or (end == other_end and is_older(held, one, other, newcomer))
+
+
+def make_choose(score, scan: int = SCAN, sample: int = SAMPLE, goes_first=is_older):
     """Return the hook `choose_victim` of states with `members`, `rng` and `always`.
 
     A newcomer that scores less than all of the held is refused, unless it `always` comes in.
+    `goes_first(held, slot, other, newcomer)` decides between equal scores.
     """
-    lowest_of = _make_lowest(score, scan, sample)
+    lowest_of = _make_lowest(score, scan, sample, goes_first)
 
     def choose_victim(state, held, newcomer, now):
         victim, _ = lowest_of(state, held, now, NOBODY if state.always[0] else newcomer)
@@ -32,7 +46,7 @@ def make_choose(score, scan: int = SCAN, sample: int = SAMPLE):
 
 def make_least(score, scan: int = SCAN, sample: int = SAMPLE):
     """Return `least(state, held, now) -> (slot, score)` for states with `members` and `rng`."""
-    lowest_of = _make_lowest(score, scan, sample)
+    lowest_of = _make_lowest(score, scan, sample, is_older)
 
     @jit
     def least(state, held, now):
@@ -41,8 +55,8 @@ def make_least(score, scan: int = SCAN, sample: int = SAMPLE):
     return least
 
 
-def _make_lowest(score, scan, sample):
-    """Return what compares a newcomer with the held; at an equal score a held one is the lowest.
+def _make_lowest(score, scan, sample, goes_first):
+    """Return what compares a newcomer, if there is one, with the held.
 
     One loop for all of them, since every call of `score` is compiled code of its own.
     """
@@ -62,14 +76,9 @@ def _make_lowest(score, scan, sample):
             if (
                 best < 0
                 or worth < lowest
-                or (worth == lowest and (best == newcomer or _is_older(held, slot, best)))
+                or (worth == lowest and goes_first(held, slot, best, newcomer))
             ):
                 best, lowest = slot, worth
         return best, lowest
 
     return lowest_of
-
-
-@jit
-def _is_older(held, one, other):
-    return held.at[one]["born"] < held.at[other]["born"]

@@ -53,24 +53,41 @@ def note(recent, line, key):
 
 
 @jit
-def weigh(recent, line, key, weight):
-    """Return the sum of weight[line, lag - 1] over the lags at which the key came.
+def latest(recent, line, key):
+    """Return the number of the last arrival in the cell of a key; 0: there was none."""
+    return recent.head[line, _cell(key)]
 
-    Lag 1 is the last arrival; weights reach less far back than there is room.
+
+@jit
+def earlier(recent, line, number):
+    """Return the number of the arrival before this one in its cell; 0: there was none."""
+    gap = recent.back[line, (number - 1) & (recent.back.shape[1] - 1)]
+    return number - gap if gap > 0 else np.int64(0)
+
+
+@jit
+def is_of(recent, line, number, key):
+    """Tell whether an arrival had this key: others may share its cell."""
+    return recent.history.value[line, (number - 1) & (recent.back.shape[1] - 1)] == key
+
+
+@jit
+def lag_of(recent, line, number):
+    """Return how long ago an arrival was: 1 for the last one."""
+    return recent.history.arrived[line] + 1 - number
+
+
+@jit
+def weigh(recent, line, key, weight, reach):
+    """Return the sum of weight[line, lag - 1] over the lags at which the key came; if any, True.
+
+    Only lags up to reach[line] count; it is smaller than the room.
     """
-    number = recent.head[line, _cell(key)]
-    if number == 0:
-        return 0.0
-    values, mask = recent.history.value, recent.back.shape[1] - 1
-    lag = recent.history.arrived[line] + 1 - number
-    total = 0.0
-    while lag <= weight.shape[1]:
-        place = (number - 1) & mask
-        if values[line, place] == key:
-            total += weight[line, lag - 1]
-        gap = recent.back[line, place]
-        if gap == 0:
-            break
-        number -= gap
-        lag += gap
-    return total
+    total, found = 0.0, False
+    number = latest(recent, line, key)
+    while number > 0 and lag_of(recent, line, number) <= reach[line]:
+        if is_of(recent, line, number, key):
+            total += weight[line, lag_of(recent, line, number) - 1]
+            found = True
+        number = earlier(recent, line, number)
+    return total, found

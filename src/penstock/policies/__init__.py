@@ -7,6 +7,7 @@ from ..core.policy import KEEP_ALL, Chosen, Policy, parse
 from ..errors import BadInput
 from .age import AGE
 from .clock import CLOCK
+from .elba import ELBA
 from .fifo import FIFO
 from .gdj import GDJ
 from .heeb import HEEB
@@ -39,6 +40,7 @@ ALL: tuple[Policy, ...] = (
     HEEB,
     HIST,
     LBA,
+    ELBA,
 )
 DEFAULT = "clock"
 

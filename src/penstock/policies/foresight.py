@@ -23,6 +23,7 @@ from ..core.jit import jit
 from ..core.keycounts import KeyCounts
 from ..core.policy import Setup, check_range
 from ..core.recent import ROOM, Recent, make_recent
+from ..core.slots import FOREVER
 
 HORIZON = 200  # lags; the longer of them matter little each and much in sum
 WARM_UP = 2048  # arrivals on all sides before the first fit
@@ -39,12 +40,14 @@ class Foresight(NamedTuple):
     recent: Recent
     repeat: np.ndarray  # float64[lines, h]: a_1 .. a_h
     afresh: np.ndarray  # float64[lines]: b
+    reach: np.ndarray  # int64[lines]: the last lag with a weight; 0: popularity is all there is
     gain: np.ndarray  # float64[lines, h]: c_1 .. c_h
     fresh: np.ndarray  # float64[lines]: c_b over the arrivals at the last fit
     known: np.ndarray  # int64[lines]: the arrivals at the last fit
     steps: np.ndarray  # int64[1]: T
     wait: np.ndarray  # int64[1]: arrivals to the next fit
     given: np.ndarray  # bool[1]: the weights were known beforehand and are not fitted
+    began: np.ndarray  # int64[1]: the time of the first arrival
 
 
 def make_foresight(setup: Setup, policy: str, h: int, steps: int | None) -> Foresight:
@@ -60,12 +63,14 @@ def make_foresight(setup: Setup, policy: str, h: int, steps: int | None) -> Fore
         make_recent(lines),
         np.zeros((lines, h)),
         np.ones(lines),
+        np.zeros(lines, np.int64),
         np.zeros((lines, h)),
         np.ones(lines),
         np.ones(lines, np.int64),
         np.array([steps or max(1, setup.scale // (2 * shape.streams))]),
         np.array([WARM_UP]),
         np.array([weights is not None]),
+        np.full(1, FOREVER),
     )
     if weights is not None:
         for line, (a, b) in enumerate(weights):
@@ -87,6 +92,11 @@ def _given(setup: Setup) -> "list[tuple[np.ndarray, float]] | None":
         for side, (stream, _) in enumerate(join):
             found[number * setup.shape.sides + side] = setup.models[stream]
     return found
+
+
+def with_room(sight: Foresight, arrivals: int) -> Foresight:
+    """Return the same with room for the keys of `arrivals` more tuples."""
+    return sight._replace(counts=keycounts.reserve(sight.counts, arrivals))
 
 
 def refit(sight: Foresight) -> None:
@@ -121,11 +131,13 @@ def _look_ahead(sight: Foresight) -> None:
     for line in range(len(sight.afresh)):
         weights = Weights(sight.repeat[line], float(sight.afresh[line]))
         sight.gain[line], sight.fresh[line] = expected(weights, int(sight.steps[0]))
+        sight.reach[line] = np.max(np.flatnonzero(weights.a), initial=-1) + 1
 
 
 @jit
-def note(sight, held, slot):
+def note(sight, held, slot, now):
     """Take note of an arrival on all of its legs."""
+    sight.began[0] = min(sight.began[0], now)
     counts = sight.counts
     keycounts.tally(counts, held, slot)
     stream, sides = held.at[slot]["stream"], counts.cell.shape[2] - keycounts.SEEN
@@ -139,38 +151,45 @@ def note(sight, held, slot):
 
 
 @jit
+def arrivals_until(sight, line, deadline, now):
+    """Return how many arrivals of a line are expected before a deadline."""
+    spent = max(1.0, np.float64(now - sight.began[0] + 1))
+    return np.float64(deadline - now) * sight.recent.history.arrived[line] / spent
+
+
+@jit
 def units(sight, line):
     """Return how many units one expected arrival is worth."""
     return sight.recent.history.arrived[line] / sight.known[line]
 
 
 def make_worth(ahead):
-    """Return `worth(sight, held, slot, now) -> (worth, worth by popularity alone)`.
+    """Return `worth(state, held, slot, now) -> (worth, whether it is hot)`.
 
-    `ahead(sight, line, key, seen, deadline, now)` returns both of them for one line, where the key
-    was seen so often. One factor for each other side of a join, one summand for each join.
+    A tuple is hot if its key came lately where it is awaited: then its worth moves with time.
+    `ahead(state, line, key, seen, deadline, now)` returns both for one line, where the key was seen
+    so often. One factor for each other side of a join, one summand for each join.
     """
 
     @jit
-    def worth(sight, held, slot, now):
-        counts = sight.counts
+    def worth(state, held, slot, now):
+        counts = state.sight.counts
         stream, deadline = held.at[slot]["stream"], held.at[slot]["deadline"]
         sides = counts.cell.shape[2] - keycounts.SEEN
-        total, popular = 0.0, 0.0
+        total, hot = 0.0, False
         for leg in range(counts.legs.shape[1]):
             join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
             if join < 0:
                 break
             key = held.key[slot, counts.legs[stream, leg, 2]]
-            product, plain = 1.0, 1.0
+            product = 1.0
             for other in range(counts.width[join]):
                 if other != side:
                     seen = keycounts.seen(counts, join, other, key)
-                    both = ahead(sight, join * sides + other, key, seen, deadline, now)
-                    product *= both[0]
-                    plain *= both[1]
+                    factor, lately = ahead(state, join * sides + other, key, seen, deadline, now)
+                    product *= factor
+                    hot |= lately
             total += product
-            popular += plain
-        return total, popular
+        return total, hot
 
     return worth

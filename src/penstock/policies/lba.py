@@ -6,11 +6,13 @@ correlations that is PROB.
 
 Most of what is held has not come lately on the other side: its worth is its popularity and lies in
 a heap. Whatever came lately is *hot*: its worth moves with every arrival, so it is kept apart and
-looked at again: in a small memory all of it, in a larger one as much as keeps the cost flat, in turns.
+looked at again: all of it in a small memory, in a larger one a few at a time, in turns.
 
 Source: algorithm 1 of Li, Chang, Kollios and Bestavros, "Characterizing and Exploiting Reference
 Locality in Data Stream Applications" (ICDE 2006). At equal worth the tuple that expires first goes.
-Departures: T, see `foresight.py`; the newcomer competes; P and the weights are learned on and on.
+Departures: T, see `foresight.py`; the newcomer competes; P and the weights are learned on and on;
+in a join of three sides or more a tuple is looked at again when it matches, not when only one of
+its partners comes.
 """
 
 from typing import NamedTuple
@@ -18,18 +20,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import heap as heaps
-from ..core import keycounts
 from ..core import members as sets
 from ..core.heap import ABSENT, Heap
 from ..core.jit import jit
+from ..core.least import SCAN, expires_sooner
 from ..core.members import Members
 from ..core.policy import JOINING, REFUSE, Policy, Setup
 from ..core.recent import weigh
 from .admission import COMPETE, admits_always
-from .foresight import HORIZON, Foresight, make_foresight, make_worth, note, refit, units
+from .foresight import HORIZON, Foresight, make_foresight, make_worth, note, refit, units, with_room
 
-SCAN = 512  # in a memory of up to so many all hot tuples are looked at
-TURN = 8  # so many of them in a larger one
+TURN = 8  # hot tuples looked at for each eviction, where not all of them are
 
 
 class LbaState(NamedTuple):
@@ -39,7 +40,7 @@ class LbaState(NamedTuple):
     cold: Heap
     hot: Members
     turn: np.ndarray  # int64[1]: the place of the hot tuple that was looked at last
-    stale: np.ndarray  # bool[1]: the model has changed, and the heap has not
+    stale: np.ndarray  # bool[1]: the model has changed since the heap was filled
     always: np.ndarray  # bool[1]: the newcomer is never refused
 
 
@@ -62,8 +63,7 @@ def make_state(
 
 def reserve(state: LbaState, arrivals: int) -> LbaState:
     """Return the state with room for the keys of `arrivals` more tuples."""
-    counts = keycounts.reserve(state.sight.counts, arrivals)
-    return state._replace(sight=state.sight._replace(counts=counts))
+    return state._replace(sight=with_room(state.sight, arrivals))
 
 
 def refresh(state: LbaState) -> LbaState:
@@ -74,30 +74,33 @@ def refresh(state: LbaState) -> LbaState:
 
 
 @jit
-def _ahead(sight, line, key, seen, deadline, now):
-    """Return how much is expected of a key: lemma 3, and its summand for popularity."""
-    popular = sight.fresh[line] * seen
-    return popular + units(sight, line) * weigh(sight.recent, line, key, sight.gain), popular
+def _ahead(state, line, key, seen, deadline, now):
+    """Return how much is expected of a key, by lemma 3, and whether it came lately."""
+    sight = state.sight
+    lately, hot = weigh(sight.recent, line, key, sight.gain, sight.reach)
+    return sight.fresh[line] * seen + units(sight, line) * lately, hot
 
 
 worth = make_worth(_ahead)
 
 
 @jit
-def _catch_up(state, held, now):
-    """Give the heap the worths of a new model."""
+def _start_over(state):
+    """Look at everybody again: another model has other worths, and others are hot."""
     state.stale[0] = False
     heap = state.cold
     for place in range(heap.size[0]):
-        heap.node[place]["score"] = worth(state.sight, held, heap.node[place]["slot"], now)[1]
-    heaps.restore_order(heap)
+        slot = heap.node[place]["slot"]
+        heap.place[slot] = ABSENT
+        sets.add(state.hot, slot)
+    heap.size[0] = 0
 
 
 @jit
 def on_arrival(state, held, slot, now):
     if state.stale[0]:
-        _catch_up(state, held, now)
-    note(state.sight, held, slot)
+        _start_over(state)
+    note(state.sight, held, slot, now)
 
 
 @jit
@@ -122,17 +125,6 @@ def on_remove(state, held, slot, now):
 
 
 @jit
-def _goes_first(held, slot, best, newcomer):
-    """Tell who of two of equal worth goes: who expires sooner, then who came earlier."""
-    one, other = held.at[slot]["deadline"], held.at[best]["deadline"]
-    if one != other:
-        return one < other
-    return best == newcomer or (
-        slot != newcomer and held.at[slot]["born"] < held.at[best]["born"]
-    )
-
-
-@jit
 def choose_victim(state, held, newcomer, now):
     cold, hot = state.cold, state.hot
     best, lowest = np.int64(-1), np.inf
@@ -140,18 +132,22 @@ def choose_victim(state, held, newcomer, now):
         best, lowest = heaps.lowest(cold), cold.node[0]["score"]
     everybody = cold.size[0] + hot.size[0] <= SCAN
     place = hot.size[0] if everybody else min(state.turn[0], hot.size[0])
-    for look in range(1 if state.always[0] else 0, 1 + min(hot.size[0], SCAN if everybody else TURN)):
+    for look in range(
+        1 if state.always[0] else 0, 1 + min(hot.size[0], SCAN if everybody else TURN)
+    ):
         slot = newcomer
         if look > 0:
             # Downwards: who is taken out is replaced by one that was looked at already.
             place = (place if place > 0 else hot.size[0]) - 1
             slot = np.int64(hot.slot[place])
-        total, popular = worth(state.sight, held, slot, now)
-        if look > 0 and total == popular:
+        total, is_hot = worth(state, held, slot, now)
+        if look > 0 and not is_hot:
             sets.discard(hot, slot)
             heaps.push(cold, slot, total, held.at[slot]["born"], held.at[slot]["deadline"])
-        if best < 0 or total < lowest or (
-            total == lowest and _goes_first(held, slot, best, newcomer)
+        if (
+            best < 0
+            or total < lowest
+            or (total == lowest and expires_sooner(held, slot, best, newcomer))
         ):
             best, lowest = slot, total
     state.turn[0] = place
