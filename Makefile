@@ -61,5 +61,6 @@ lock: ## write requirements.lock anew from pyproject.toml
 
 clean: ## remove .venv and everything else that can be made again
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log bench/results
+	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log artifacts
+	@rm -rf bench/results recall-by-policy.png
 	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

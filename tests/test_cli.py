@@ -114,6 +114,20 @@ def test_a_trace_of_a_join(tmp_path):
     assert report["policies"][0]["results"]["mean"] == 1
 
 
+def test_a_window_of_timestamps_has_a_unit(tmp_path):
+    file = tmp_path / "calls.csv"
+    file.write_text("key,side,time\na,in,2026-01-01T10:00:00\na,out,2026-01-01T10:10:00\n")
+    options = ["--trace", str(file), "--memory", "9", "--policy", "lru", "--within"]
+    for within, results in [("10 minutes", 1), ("599s", 0)]:
+        assert simulate(*options, within)["policies"][0]["results"]["mean"] == results
+    refused = call("simulate", *options, "5", "--json")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "penstock: within must have a unit, as the times of calls.csv do, got 5; "
+        "write --within '5 seconds', or what you mean\n"
+    )
+
+
 def test_all_policies_are_compared_by_default():
     report = simulate(*TOWER, "--problem", "caching")
     names = [policy.name for policy in policies.ALL if "caching" in policy.problems]

@@ -119,7 +119,8 @@ def simulate(
         ),
     ] = None,
     within: Annotated[
-        int | None, typer.Option(help="Times of a match differ by at most this.", metavar="W")
+        str | None,
+        typer.Option(help="Times of a match differ by at most this: 5, or 10s.", metavar="W"),
     ] = None,
     layout: Annotated[
         str, typer.Option(help="One memory, or one for each side.", metavar="unified|split")

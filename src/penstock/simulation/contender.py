@@ -71,7 +71,7 @@ def check(who: Contender, scenario: Scenario) -> None:
             )
         lowest = min(scenario.memory, 2)  # a split memory has a row for each side
         join = Join(
-            who.chosen, lowest, within=scenario.within, layout=scenario.layout, models=models
+            who.chosen, lowest, within=scenario.window, layout=scenario.layout, models=models
         )
         join.push([], [], [], end=[] if scenario.windowed else None)
 

@@ -6,6 +6,7 @@ from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
 from ..workloads import JoinTrace
 from .source import Generated, Source, Trace
+from .window import Within, check_within, read_within
 from .words import check_word
 
 LAYOUTS = ("unified", "split")
@@ -18,7 +19,7 @@ class Scenario:
     source: Source
     problem: str
     memory: int
-    within: int | None = None
+    within: Within | None = None  # a number, or a span of time as in '10 seconds'
     layout: str = "unified"
     warmup: int | None = None  # steps of a workload, rows of a trace; None: as the source has it
     seed: int = 0
@@ -28,12 +29,14 @@ class Scenario:
         check_word("layout", self.layout, LAYOUTS)
         _at_least("memory", self.memory, 1)
         _at_least("warmup", self.warmup, 0)
-        _at_least("within", self.within, 0)
         _at_least("seed", self.seed, 0)
+        if self.within is not None:
+            check_within(self.within)
         if self.problem == CACHING:
             self._refuse_what_joins_have()
         if isinstance(self.source, Generated):  # before anything is generated
             self._check_warmup(self.source.length)
+            _ = self.window  # a span of time is refused
 
     def _refuse_what_joins_have(self) -> None:
         if self.within is not None:
@@ -47,6 +50,13 @@ class Scenario:
         if self.warmup is None:
             return self.source.default_warmup(self.memory)
         return self.warmup
+
+    @property
+    def window(self) -> int | None:
+        """`within` in the unit of the times."""
+        if self.within is None:
+            return None
+        return read_within(self.within, self.source.micro, self.source.title)
 
     @property
     def windowed(self) -> bool:

@@ -23,6 +23,7 @@ class Generated:
 
     name: str
     length: int = LENGTH
+    micro = False
 
     def __post_init__(self) -> None:
         check_word("workload", self.name, GENERATED)
@@ -78,6 +79,12 @@ class TraceFile:
     def title(self) -> str:
         """What to call it."""
         return Path(self.path).name
+
+    @property
+    def micro(self) -> bool:
+        """Whether its times are microseconds, and not plain numbers."""
+        trace = _read(self, JOINING)
+        return isinstance(trace, JoinTrace) and trace.micro
 
     def trace(self, problem: str, seed: int) -> Trace:
         """Return the arrivals, which are the same in every run."""

@@ -87,7 +87,7 @@ def make_run(
     """Make one run: generate or load the arrivals, and replay them under every policy."""
     trace = scenario.trace(number)
     first = scenario.first_row(trace)
-    full = full_results(trace, scenario.within, first)
+    full = full_results(trace, scenario.window, first)
     played = []
     for name in names:
         played.append(
@@ -95,7 +95,7 @@ def make_run(
                 trace,
                 name,
                 scenario.memory,
-                within=scenario.within,
+                within=scenario.window,
                 layout=scenario.layout,
                 first=first,
                 seed=scenario.seed + number,

@@ -7,12 +7,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..core.durations import microseconds
 from ..core.shape import Joins
 from ..errors import BadInput
 from .bucket import check_engine
 from .buckets import labels
 from .budget import read_budget
-from .durations import microseconds
 from .metrics import observed
 from .operator import run_buckets
 from .packets import SCHEMA, make_packer

@@ -55,6 +55,11 @@ def metrics(query: Any) -> Metrics | None:
 
     Works on classic Spark and on Spark Connect.
     """
+    if not hasattr(query, "recentProgress"):
+        raise BadInput(
+            f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
+            "writeStream...start() returned (a join of batch frames keeps no figures)"
+        )
     seen = False
     for progress in reversed(list(query.recentProgress)):
         row = _observed_row(progress)

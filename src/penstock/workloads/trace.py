@@ -32,6 +32,7 @@ class JoinTrace:
     together: bool = (
         False  # discrete time: each step brings one row of every stream, in stream order
     )
+    micro: bool = False  # times are microseconds, not steps, rows or other plain numbers
     streams: int = 2
     labels: tuple[str, ...] = ()  # the name of each stream, where it has one
     name: str = "trace"
