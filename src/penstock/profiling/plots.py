@@ -19,9 +19,9 @@ def popularity(made: Profile) -> Any:
     ranks = spread(made.keys, FINE)
     exponent, error = made.popularity.exponent
     law = f"Zipf, z = {exponent:.2f}" + ("" if error is None else f" ± {error:.2g}")
-    share = made.popularity.share[ranks - 1]
+    share = made.popularity.share(ranks)
     axes.loglog(ranks, share, "o", color=STREAM, markersize=3.5, label="counted")
-    axes.loglog(ranks, made.popularity.law[ranks - 1], color=OTHER, label=law)
+    axes.loglog(ranks, made.popularity.law(ranks), color=OTHER, label=law)
     axes.set_ylim(bottom=share.min() / 2)  # else a steep law would press the points together
     axes.legend(frameon=False)
     return figure

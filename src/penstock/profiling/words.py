@@ -53,7 +53,7 @@ def _popularity(made: Profile) -> list[Row]:
     exponent, error = made.popularity.exponent
     shown = f"{exponent:.3f}" if error is None else f"{exponent:.3f} ± {error:.3f}"
     misfit = made.popularity.misfit
-    top = made.popularity.share[: max(1, made.keys // 100)].sum()
+    top = made.popularity.top(max(1, made.keys // 100))
     part = "Popularity"
     return [
         Row(part, "tuples", f"{made.length:,}", ""),
