@@ -32,6 +32,7 @@ def distance(made: Profile) -> Any:
     figure, axes = _axes("When keys come again", "within so many tuples", "part of all tuples")
     k = spread(made.length - 1, FINE)
     axes.semilogx(k, made.distances.within(k), color=STREAM, label="the stream")
+    _band(axes, k, made.distances.within(k), made.distances.error(k))
     axes.semilogx(k, made.permuted.within(k), "--", color=OTHER, label="in random order")
     _percent(axes)
     axes.legend(frameon=False, loc="upper left")
@@ -45,6 +46,7 @@ def hit_ratio(made: Profile) -> Any:
     ratio = made.reuse.hit_ratio(size)
     most = made.reuse.size_for(0.9)
     axes.semilogx(size, ratio, color=STREAM)
+    _band(axes, size, ratio, made.reuse.error(size))
     axes.axhline(ratio[-1], color=LIGHT, linewidth=1, zorder=0)
     axes.plot([most], [made.reuse.hit_ratio(most)], "o", color=OTHER)
     _mark(axes, most, f"90 % of all possible hits with {most:,} rows", most < np.sqrt(made.keys))
@@ -118,6 +120,13 @@ def _mark(axes: Any, x: float, said: str, early: bool) -> None:
         size=9,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
     )
+
+
+def _band(axes: Any, x: Any, y: Any, error: Any) -> None:
+    """Draw how far an estimated curve may be off."""
+    if error.any():
+        low, high = np.clip((y - error, y + error), 0, 1)
+        axes.fill_between(x, low, high, color=STREAM, alpha=0.2, linewidth=0)
 
 
 def _percent(axes: Any) -> None:

@@ -62,7 +62,7 @@ class Popularity:
         """
         ends = np.append(0, np.cumsum(self.alike))
         tuples = np.append(0, np.cumsum(self.count * self.alike))
-        return np.interp(keys, ends, tuples) / self.total
+        return np.interp(np.asarray(keys), ends, tuples) / self.total
 
     def law(self, rank: ArrayLike) -> Floats:
         """Return the shares by the fitted law."""

@@ -106,7 +106,9 @@ class Profile:
         if self.skipped:
             report["skipped"] = self.skipped
         if self.sampling is not None:
-            report["sample"] = self.sampling.to_json(self.distances, places, self.reuse, sizes)
+            report["sample"] = self.sampling.to_json(
+                self.distances.error(places), self.reuse.error(sizes)
+            )
         return report
 
 

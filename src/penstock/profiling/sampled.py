@@ -6,7 +6,6 @@ is told in `penstock.sampling`.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +29,7 @@ class Curve:
         >>> Curve(np.array([0, 10]), np.array([0, 0.5]), np.zeros(2)).value([5, 100]).tolist()
         [0.25, 0.5]
         """
-        return np.interp(distance, self.at, self.part)
+        return np.interp(np.asarray(distance), self.at, self.part)
 
     def reach(self, part: float) -> int:
         """Return the smallest distance that so large a part of what ever comes again has."""
@@ -55,7 +54,7 @@ class SampledDistances:
 
     def error(self, k: ArrayLike) -> Floats:
         """Return how far that may be off."""
-        return np.interp(k, self.curve.at, self.curve.error)
+        return np.interp(np.asarray(k), self.curve.at, self.curve.error)
 
     @property
     def median(self) -> int:
@@ -76,7 +75,7 @@ class SampledReuse:
 
     def error(self, size: ArrayLike) -> Floats:
         """Return how far that may be off."""
-        return np.interp(size, self.curve.at, self.curve.error)
+        return np.interp(np.asarray(size), self.curve.at, self.curve.error)
 
     def size_for(self, part: float) -> int:
         """Return the smallest LRU cache that has this part of the hits of an unlimited one.
@@ -98,17 +97,15 @@ class Sampling:
     b_error: float
     entropy_error: float  # of the entropy given the past
 
-    def to_json(
-        self, distances: Any, places: Ints, reuse: Any, sizes: Ints
-    ) -> dict[str, float | int | list[float]]:
-        """Return it as plain numbers; the curves have an error at each of their points."""
+    def to_json(self, within: Floats, hits: Floats) -> dict[str, float | int | list[float]]:
+        """Return it as plain numbers, with the errors at the points of both curves."""
         return {
             "rate": self.rate,
             "stretches": self.stretches,
             "stretch_tuples": self.tuples,
             "keys_error": self.keys_error,
-            "distance_error": distances.error(places).tolist(),
-            "hit_ratio_error": reuse.error(sizes).tolist(),
+            "distance_error": within.tolist(),
+            "hit_ratio_error": hits.tolist(),
             "b_error": self.b_error,
-            "entropy_error": self.entropy_error,
+            "entropy_bits_error": self.entropy_error,
         }

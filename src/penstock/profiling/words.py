@@ -6,6 +6,7 @@ import numpy as np
 
 from .bursts import Bursts
 from .profile import Profile, spread
+from .sampled import Sampling
 
 LOCAL, POPULAR = 0.5, 0.95  # of b: below the first most tuples repeat a recent one
 APART = 0.05  # between the CDFs of distances, in order and in random order
@@ -46,25 +47,37 @@ def _apart(made: Profile) -> float:
 def rows(made: Profile) -> list[Row]:
     """Return the lines of the tables."""
     lines = _popularity(made) + _reuse(made) + _locality(made) + _entropy(made)
-    return lines + (_bursts(made.bursts) if made.bursts is not None else [])
+    lines += _bursts(made.bursts) if made.bursts is not None else []
+    return lines + (_sample(made, made.sampling) if made.sampling is not None else [])
+
+
+def _off(error: float | None, form: str) -> str:
+    """Return how far a value may be off, to be put behind it; nothing if it was counted."""
+    return f" ± {error:{form}}" if error else ""
 
 
 def _popularity(made: Profile) -> list[Row]:
     exponent, error = made.popularity.exponent
-    shown = f"{exponent:.3f}" if error is None else f"{exponent:.3f} ± {error:.3f}"
+    keys_error = made.sampling.keys_error if made.sampling is not None else None
     misfit = made.popularity.misfit
     top = made.popularity.top(max(1, made.keys // 100))
     part = "Popularity"
+    skipped = f"{made.skipped:,} more have no key or no time" if made.skipped else ""
     return [
-        Row(part, "tuples", f"{made.length:,}", ""),
-        Row(part, "different keys", f"{made.keys:,}", ""),
+        Row(part, "tuples", f"{made.length:,}", skipped),
+        Row(part, "different keys", f"{made.keys:,}{_off(keys_error, ',.0f')}", ""),
         Row(
             part,
             "share of the top 1 % of keys",
             f"{top:.1%}",
             "or of the top key, if fewer than 100",
         ),
-        Row(part, "Zipf exponent", shown, "0: all keys alike; 1: the classic law"),
+        Row(
+            part,
+            "Zipf exponent",
+            f"{exponent:.3f}{_off(error, '.2g')}",
+            "0: all keys alike; 1: the classic law",
+        ),
         Row(part, "misfit of the Zipf law", f"{misfit:.1%}", "largest gap to the shares counted"),
     ]
 
@@ -74,8 +87,14 @@ def _reuse(made: Profile) -> list[Row]:
     unlimited = made.reuse.hit_ratio(made.keys)
     half, most = made.reuse.size_for(0.5), made.reuse.size_for(0.9)
     near, chance = made.distances.within(10), made.permuted.within(10)
+    near_error = float(made.distances.error(10))
     return [
-        Row(part, "come again within 10 tuples", f"{near:.1%}", f"{chance:.1%} in random order"),
+        Row(
+            part,
+            "come again within 10 tuples",
+            f"{near:.1%}{_off(near_error, '.1%')}",
+            f"{chance:.1%} in random order",
+        ),
         Row(
             part,
             "median distance",
@@ -97,9 +116,12 @@ def _locality(made: Profile) -> list[Row]:
     likely, squares, seen = made.likelihood, made.squares, made.horizon
     enough = f"{seen.advice} suffices" if seen.settled else f"at {seen.h[-1]} b still falls"
     strongest = int(likely.a.argmax()) + 1
+    b_error = made.sampling.b_error if made.sampling is not None else None
     return [
         Row(part, "h", f"{likely.h}", f"tuples looked back on; {enough}"),
-        Row(part, "b", f"{likely.b:.3f}", "drawn by popularity; by likelihood"),
+        Row(
+            part, "b", f"{likely.b:.3f}{_off(b_error, '.3f')}", "drawn by popularity; by likelihood"
+        ),
         Row(part, "b, least squares", f"{squares.b:.3f}", "the paper's; takes ranks for numbers"),
         Row(part, "b in random order", f"{made.permuted_b:.3f}", "1, but for chance"),
         Row(
@@ -114,12 +136,13 @@ def _locality(made: Profile) -> list[Row]:
 def _entropy(made: Profile) -> list[Row]:
     part = "Entropy, bits a tuple"
     found = made.entropy
+    error = made.sampling.entropy_error if made.sampling is not None else None
     return [
         Row(part, "by popularity alone", f"{found.popularity:.2f}", "nothing known of the past"),
         Row(
             part,
             "given the past",
-            f"{found.stream:.2f}",
+            f"{found.stream:.2f}{_off(error, '.2f')}",
             f"the last h = {made.likelihood.h} tuples known",
         ),
         Row(part, "in random order", f"{found.permuted:.2f}", "as by popularity, but for chance"),
@@ -139,3 +162,23 @@ def _bursts(found: Bursts) -> list[Row]:
             )
         )
     return lines
+
+
+def _sample(made: Profile, found: Sampling) -> list[Row]:
+    part = "Sample"
+    worst = made.reuse.error(spread(made.keys)).max()
+    return [
+        Row(part, "keys followed", f"{found.rate:.2%}", "of all, each through the whole stream"),
+        Row(
+            part,
+            "stretches read",
+            f"{found.stretches}",
+            f"{found.tuples:,} tuples that follow each other, in all",
+        ),
+        Row(
+            part,
+            "error of the hit ratio",
+            f"± {worst:.1%}",
+            "where it is largest; 95 of 100 times the truth lies within ±",
+        ),
+    ]
