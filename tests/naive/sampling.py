@@ -1,5 +1,7 @@
 """Samples of a stream as plain lists."""
 
+from itertools import combinations, pairwise
+
 
 def sampled_distances(keys, is_sampled):
     """Return (stack distance, gap) of every sampled tuple whose key came before, in order."""
@@ -46,11 +48,9 @@ def hits(keys, size, first):
 
 def apart_in_random_order(total, count, k):
     """Return how likely two neighbours of `count` tuples among `total` are more than k apart."""
-    from itertools import combinations
-
     gaps = [
         later - earlier > k
         for chosen in combinations(range(total), count)
-        for earlier, later in zip(chosen, chosen[1:])
+        for earlier, later in pairwise(chosen)
     ]
     return sum(gaps) / len(gaps)

@@ -141,16 +141,18 @@ def _errors(
     """Return how far b and the entropy may be off, by fits to each run alone.
 
     Where b is near 1 a fit to few tuples errs to one side. That shows in the mean of these fits,
-    and is added.
+    and is added; so is what may be true of a tuple in n / 3 and be seen in none of n.
     """
+    unseen = 3 * weights.h / len(known.key)
     b, entropy = [], []
     for one in known.each():
         alone = likeliest(one, weights.h, weights)
         b.append(alone.b)
         entropy.append(conditional(one, alone, bits))
+    b_bias, bias = np.mean(b) - weights.b, np.mean(entropy) - given
     return (
-        mean_error(np.array(b), part) + abs(float(np.mean(b)) - weights.b),
-        mean_error(np.array(entropy), part) + abs(float(np.mean(entropy)) - given),
+        float(mean_error(np.array(b), part) + abs(b_bias) + unseen),
+        float(mean_error(np.array(entropy), part) + abs(bias) + unseen * bits),
     )
 
 
