@@ -9,6 +9,7 @@ from .profile import Profile, spread
 from .sampled import Sampling
 
 LOCAL, POPULAR = 0.5, 0.95  # of b: below the first most tuples repeat a recent one
+CHANCE = 0.02  # of b: what a model may find in random order, where there is nothing to find
 APART = 0.05  # between the CDFs of distances, in order and in random order
 
 
@@ -25,13 +26,16 @@ def verdict(made: Profile) -> str:
     """Return in a sentence why keys come back."""
     b, h = made.likelihood.b, made.likelihood.h
     last = "the last tuple" if h == 1 else f"one of the last {h} tuples"
-    if b >= POPULAR and _apart(made) >= APART:
+    longest = made.horizon.h[-1]
+    popular = b >= min(POPULAR, made.permuted_b - CHANCE)
+    if popular and _apart(made) >= APART:
+        few = "the last tuple tells" if longest == 1 else f"the last {longest} tuples tell"
         return (
-            f"the last {made.horizon.h[-1]} tuples tell little, but keys do not come in random"
+            f"{few} little, but keys do not come in random"
             f" order: at the median they come again after {made.distances.median:,} tuples,"
             f" in random order after {made.permuted.median:,}"
         )
-    if b >= POPULAR:
+    if popular:
         return "keys come back because they are popular; what came a moment ago tells little"
     if b >= LOCAL:
         return f"{1 - b:.0%} of tuples repeat {last}, the rest are drawn by popularity"
@@ -114,7 +118,7 @@ def _reuse(made: Profile) -> list[Row]:
 def _locality(made: Profile) -> list[Row]:
     part = "Locality model"
     likely, squares, seen = made.likelihood, made.squares, made.horizon
-    enough = f"{seen.advice} suffices" if seen.settled else f"at {seen.h[-1]} b still falls"
+    enough = f"{seen.advice} suffices" if seen.settled else f"b may still fall at {seen.h[-1]}"
     strongest = int(likely.a.argmax()) + 1
     b_error = made.sampling.b_error if made.sampling is not None else None
     return [
@@ -149,16 +153,27 @@ def _entropy(made: Profile) -> list[Row]:
     ]
 
 
+def _number(value: float) -> str:
+    """Return a number with as many digits as a reader wants.
+
+    >>> _number(1e6), _number(99.84), _number(0.33391)
+    ('1,000,000', '99.8', '0.334')
+    """
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 def _bursts(found: Bursts) -> list[Row]:
     part = "Arrival rate"
-    lines = [Row(part, "tuples in a unit of time", f"{found.rate:,.4g}", f"over {found.span:,.9g}")]
+    lines = [
+        Row(part, "tuples in a unit of time", _number(found.rate), f"over {_number(found.span)}")
+    ]
     for scale in found.scales:
         lines.append(
             Row(
                 part,
-                f"dispersion, windows of {scale.window:,.6g}",
+                f"dispersion, windows of {_number(scale.window)}",
                 f"{scale.dispersion:,.2f}",
-                f"Poisson: 1; peak {scale.peak:,.1f} x the mean of {scale.mean:,.4g}",
+                f"Poisson: 1; peak {scale.peak:,.1f} x the mean of {_number(scale.mean)}",
             )
         )
     return lines
