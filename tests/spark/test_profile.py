@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from penstock.profiling import profile as of_arrays
 from penstock.profiling.page import as_html
 from penstock.spark import ProfileStream, profile, profile_stream, saved_profile
 from tests.profiling.streams import local
+from tests.spark.processes import figures, kill, start
 from tests.spark.streams import Files
 
 pytestmark = pytest.mark.spark
@@ -212,6 +214,28 @@ def test_files_that_were_removed_are_noticed(tmp_path, spark):
     took = profile_stream._Accumulator({"rows": ROWS, "seed": 0}, str(tmp_path))
     with pytest.raises(BadState, match="ends with batch -1, but batch 3 comes next"):
         took(spark.range(1), 3)
+
+
+@pytest.mark.slow
+def test_over_spark_connect(spark, tmp_path, keys):
+    """In a process of its own: one process has one kind of session."""
+    write(tmp_path, keys[:30_000], files=3)
+    given = json.dumps({"folder": str(tmp_path), "rows": ROWS})
+    log = tmp_path / "log"
+    driver = start([sys.executable, "-m", "tests.spark.profile_driver", given], log)
+    try:
+        told = figures(driver, log)
+    finally:
+        kill(driver)
+    true = of_arrays(keys[:30_000])
+    for kind in ("batch", "stream"):
+        report = told[kind]
+        assert report["tuples"] == 30_000
+        assert report["keys"] == pytest.approx(true.keys, abs=2 * report["sample"]["keys_error"])
+        assert report["locality"]["likelihood"]["b"] == pytest.approx(true.likelihood.b, abs=0.03)
+        hits, off = report["lru"]["hit_ratio"], np.array(report["sample"]["hit_ratio_error"])
+        truth = true.reuse.hit_ratio(report["lru"]["size"])
+        assert (np.abs(hits - truth) <= 2 * off + 2e-3).mean() > 0.9
 
 
 # ---------------------------------------------------------------- bad input
