@@ -70,7 +70,7 @@ def _repeat(key, back):
             key[now] = key[now - back[now]]
 
 
-def check_h(h: int, length: int) -> None:
+def check_h(h: int, length: int, of: str = "stream") -> None:
     """Refuse to look back further than the stream goes.
 
     >>> check_h(50, 20)
@@ -79,7 +79,7 @@ def check_h(h: int, length: int) -> None:
     """
     at_least("h", h, 1)
     if h >= length:
-        raise BadInput(f"h must be below the length of the stream, {length} tuples, got {h}")
+        raise BadInput(f"h must be below the length of the {of}, {length} tuples, got {h}")
 
 
 def _check_sum(name: str, p: Floats) -> None:

@@ -5,5 +5,18 @@ from .count import count
 from .group import join_group
 from .join import join, join_many
 from .metrics import Metrics, metrics
+from .profile import profile
+from .profile_stream import ProfileStream, saved_profile
 
-__all__ = ["Metrics", "count", "join", "join_group", "join_many", "metrics", "needs"]
+__all__ = [
+    "Metrics",
+    "ProfileStream",
+    "count",
+    "join",
+    "join_group",
+    "join_many",
+    "metrics",
+    "needs",
+    "profile",
+    "saved_profile",
+]

@@ -149,7 +149,10 @@ def gaps(data: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _refuse_gaps(column: Column, data: pa.ChunkedArray) -> None:
-    row = pc.index(gaps(data), True).as_py()
+    missing = gaps(data)
+    row = pc.index(missing, True).as_py()
+    if row >= 0 and pc.all(missing).as_py():
+        raise BadInput(f"{column} must hold values, got nothing but gaps; choose another one")
     if row >= 0:
         got = {None: "null", "": "an empty text", b"": "empty bytes"}.get(data[row].as_py(), "NaN")
         raise BadInput(
