@@ -6,7 +6,8 @@ streams (unified) or one per stream (split).
 
 Sources: windows as in the GDJ paper, section 1 ("GreedyDual-Join", Chang et al. 2004); validity
 intervals as in the CLOCK paper, section 2 (Gao et al. 2014); `together` is the discrete-time
-model of the HEEB paper, section 3 (Xie, Yang and Chen 2005); `drop` is section 4.2 of the GDJ paper.
+model of the HEEB paper, section 3 (Xie, Yang and Chen 2005);
+`drop` is section 4.2 of the GDJ paper.
 """
 
 import math

@@ -42,7 +42,7 @@ def prepare(
     size: npt.ArrayLike | None,
     dropping: Dropping,
 ) -> Batch:
-    """Check a batch, leave out what takes no part, and put the rest in (time, side, arrival) order."""
+    """Check a batch, leave out who takes no part, put the rest in (time, side, arrival) order."""
     streams = form.shape.streams
     stream = _streams(side, streams)
     n = len(stream)

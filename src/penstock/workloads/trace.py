@@ -36,7 +36,7 @@ class JoinTrace:
     streams: int = 2
     labels: tuple[str, ...] = ()  # the name of each stream, where it has one
     name: str = "trace"
-    value: Numbers | None = None  # [n]: the number behind the key; None where keys are mere names
+    value: Numbers | None = None  # as key: the number behind it; None where keys are mere names
     joins: Joins = ()  # which streams meet on which attributes; (): all of them, on each attribute
 
     def __post_init__(self) -> None:
