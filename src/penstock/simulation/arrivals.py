@@ -35,7 +35,8 @@ def arrivals(trace: JoinTrace, within: int | None) -> Arrivals:
 
 def part(rows: Arrivals, start: int, stop: int | None) -> Arrivals:
     """Return the rows from `start` to below `stop`."""
-    return Arrivals(*(None if column is None else column[start:stop] for column in rows))
+    side, key, time = (column[start:stop] for column in rows[:3])
+    return Arrivals(side, key, time, None if rows.end is None else rows.end[start:stop])
 
 
 def steps_of(trace: JoinTrace, within: int | None) -> Iterator[tuple[int, int, tuple[int, int]]]:

@@ -102,7 +102,7 @@ def check_terms(who: Contender, layout: str, drop: float, joins: Joins) -> None:
 def _check_listing(who: Contender, distortion: bool) -> None:
     if distortion:
         raise BadInput(
-            f"{who.name!r} counts results and does not list them; leave out --distortion"
+            f"{who.name!r} counts results and does not list them; leave out it or --distortion"
         )
 
 

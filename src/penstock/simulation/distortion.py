@@ -8,8 +8,8 @@ results and q of those produced, these spreads are compared by
   produced. It would be infinite as soon as one value is missing from these, so half a result is
   added to each value that has any, on both sides; so it is 0 for the exact join, and always finite.
 
-Source: section 5.4, figures 9 and 10, of the GreedyDual-Join paper (BUCS-TR-2004-028). Departure: it
-does not tell which way round its KL goes, nor what is done about missing values.
+Source: section 5.4, figures 9 and 10, of the GreedyDual-Join paper (BUCS-TR-2004-028). Departure:
+it does not tell which way round its KL goes, nor what is done about missing values (decision 14).
 """
 
 from typing import NamedTuple

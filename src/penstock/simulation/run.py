@@ -131,9 +131,7 @@ def _warming_rows(number: int, rows: Arrivals) -> Arrivals:
     """Return rows of distinct keys, one of each side a step, in the form of others."""
     at = np.arange(WARMING) + number * WARMING
     streams = int(rows.side.max(initial=1)) + 1
-    key = np.broadcast_to(
-        at.reshape(-1, *[1] * (rows.key.ndim - 1)), (WARMING, *rows.key.shape[1:])
-    )
+    key = at if rows.key.ndim == 1 else np.tile(at[:, None], rows.key.shape[1])
     time = at // streams
     end = None if rows.end is None else time + WARMING
-    return Arrivals(at % streams, key.copy(), time, end)
+    return Arrivals(at % streams, key, time, end)

@@ -1,4 +1,4 @@
-"""The settings of GreedyDual-Join's experiments: many streams, pairs of streams, several attributes.
+"""The settings of GreedyDual-Join's experiments: many streams, pairs of them, several attributes.
 
 All are made by `zipf`, the paper's own generator; what differs is who meets whom:
 
@@ -10,8 +10,8 @@ All are made by `zipf`, the paper's own generator; what differs is who meets who
   turns.
 
 Source: sections 5.3.3 and 5.3.4 of the GreedyDual-Join paper (BUCS-TR-2004-028). Departures: it
-names no skews for several attributes, so they start at `alpha` and rise by 0.25; and its streams for
-the left of figure 7 are stock trades, which are not to be had.
+names no skews for several attributes, so they start at `alpha` and rise by 0.25; and its streams
+for the left of figure 7 are stock trades, which are not to be had.
 """
 
 from dataclasses import replace
@@ -94,7 +94,7 @@ def gdj_references(
 
 def _every_second_pair_turned(trace: JoinTrace, domain: int) -> np.ndarray:
     """Return the keys with those of streams 3, 7, ... counted from the other end."""
+    key = trace.key.copy()
     turned = trace.side % 4 == 3
-    return np.where(
-        turned.reshape(-1, *[1] * (trace.key.ndim - 1)), domain - 1 - trace.key, trace.key
-    )
+    key[turned] = domain - 1 - key[turned]
+    return key
