@@ -6,7 +6,7 @@ from .scenario import Scenario
 from .source import Generated, TraceFile, choose_source
 from .summary import summarise
 from .sweep import Sweep, sweep
-from .tally import exact_tally, tally
+from .tallies import exact_tally, tally
 
 __all__ = [
     "Distortion",

@@ -26,7 +26,7 @@ class Generated:
     """A workload of the papers, `NAME` or `NAME:key=value,...`; it counts in steps.
 
     >>> Generated("zipf:alpha=1.5,domain=20", length=3).trace("joining", seed=1).key.tolist()
-    [0, 1, 1, 0, 2, 0]
+    [0, 8, 1, 0, 1, 1]
     """
 
     title: str

@@ -22,7 +22,7 @@ from .full import full_results
 from .run import Played, play
 from .scenario import Scenario
 from .source import Trace
-from .tally import exact_tally, tally
+from .tallies import exact_tally, tally
 
 START_SECONDS = 6.0  # what a pool costs before it does anything
 
