@@ -140,6 +140,29 @@ def test_both_layouts():
         assert report["policies"][0]["results"]["mean"] > 0
 
 
+@pytest.mark.parametrize("options", ["streams=3", "streams=4,pairs=true", "attributes=2"])
+def test_many_streams_pairs_of_them_and_several_attributes(options):
+    stream = ["--workload", f"gdj:{options}", "--length", "300", "--within", "30"]
+    report = simulate(*stream, "--memory", "12", "--policy", "lru")
+    assert report["workload"] == f"gdj:{options}"
+    assert 0 < report["policies"][0]["recall"]["mean"] < 1
+    plenty = simulate(*stream, "--memory", "500", "--warmup", "50", "--policy", "lru")
+    assert plenty["policies"][0]["recall"]["mean"] == 1
+
+
+def test_dropped_arrivals_and_distortion():
+    stream = ["--workload", "zipf", "--length", "600", "--within", "50", "--memory", "20"]
+    report = simulate(*stream, "--drop", "0.25", "--distortion", "--policy", "lru")
+    assert report["drop"] == 0.25
+    score = report["policies"][0]
+    assert list(score)[-1] == "distortion"
+    assert 0 < score["distortion"]["sse"]["mean"] < 1
+    assert score["distortion"]["kl"]["mean"] > 0
+    shown = call("simulate", *stream, "--drop", "0.25", "--distortion", "--policy", "lru").stdout
+    assert "25% dropped" in shown
+    assert "SSE" in shown
+
+
 # For people
 
 
@@ -210,6 +233,19 @@ BAD = {
     "no models": (
         ["--trace", "a.csv", "--memory", "5", "--policy", "flowexpect"],
         "needs the models",
+    ),
+    "option of a workload": (
+        ["--workload", "gdj:stream=3", "--memory", "5"],
+        "unknown parameter 'stream' of workload 'gdj'; did you mean 'streams'",
+    ),
+    "drop": ([*TOWER, "--drop", "1"], "drop must be from 0 to below 1, got 1.0"),
+    "opt of three streams": (
+        ["--workload", "gdj:streams=3", "--memory", "5", "--policy", "opt"],
+        "'opt' is known for one join of two streams",
+    ),
+    "distortion of a cache": (
+        [*TOWER, "--problem", "caching", "--distortion"],
+        "a cache has no join results to sample",
     ),
     "no such file": (["--trace", "/no/such.csv", "--memory", "5"], "there is no file /no/such.csv"),
     "no such option": ([*TOWER, "--memroy", "5"], "No such option"),

@@ -94,7 +94,10 @@ def _start(
 def simulate(
     memory: Annotated[int, typer.Option(help="How many tuples can be held.", metavar="K")],
     workload: Annotated[
-        str | None, typer.Option(help="Generated arrivals.", metavar="tower|roof|floor|walk|zipf")
+        str | None,
+        typer.Option(
+            help="Generated arrivals.", metavar="tower|roof|floor|walk|zipf|gdj[:key=value,...]"
+        ),
     ] = None,
     trace: Annotated[
         str | None, typer.Option(help="A CSV or Parquet file of arrivals.", metavar="FILE")
@@ -134,13 +137,19 @@ def simulate(
         typer.Option(help="Steps or rows not counted. [4 x memory; 0 of a trace]", metavar="N"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")] = 0,
+    drop: Annotated[
+        float, typer.Option(help="The share of arrivals dropped as they come.", metavar="P")
+    ] = 0.0,
+    distortion: Annotated[
+        bool, typer.Option("--distortion", help="Tell how unevenly results are lost: SSE and KL.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Replay a workload or a trace under several policies, and compare them."""
     from .simulation import Scenario, choose_source, show, summarise, sweep
 
     source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
-    scenario = Scenario(source, problem, memory, within, layout, warmup, seed)
+    scenario = Scenario(source, problem, memory, within, layout, warmup, seed, drop, distortion)
     with show.following("simulating") as progress:
         made = sweep(scenario, policy or (), runs, progress=progress)
     _print(summarise(made) if as_json else show.comparison(made))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.shape import all_streams, same_streams
+from penstock.core.shape import all_streams, in_pairs
 from penstock.engines import Join
 from tests.compare import assert_same_join, cut, streams
 
@@ -13,7 +13,7 @@ from tests.compare import assert_same_join, cut, streams
 NAMES = ["lru", "prob"]
 budgets = st.integers(1, 12)
 clocks = st.sampled_from(["slowest", "fastest"])
-FOUR_STREAMS = (((0, 0), (1, 0)), ((2, 0), (3, 0)))
+FOUR_STREAMS = in_pairs(4)
 MIXED = (((0, 0), (1, 0), (2, 1)), ((1, 1), (2, 0)))  # a three-way and a two-way join
 
 
@@ -41,7 +41,7 @@ def test_two_joins_share_one_budget(name, data, budget):
 @given(data=st.data(), budget=budgets)
 def test_two_attributes_of_the_same_tuples(name, data, budget):
     batches = data.draw(cut(data.draw(streams(attributes=2, keys=4))))
-    joins = same_streams(2)
+    joins = all_streams(2, 2)
     assert_same_join(name, batches, budget, joins=joins, attributes=2, within=12, restore=True)
 
 

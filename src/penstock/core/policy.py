@@ -34,14 +34,13 @@ in other slots after a restore. Randomness comes from a generator in the state (
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from types import NoneType, UnionType
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import BadInput
 from .jit import jit
+from .options import nearest, read_options
 from .shape import Shape
 
 REFUSE = -1
@@ -83,6 +82,7 @@ class Policy:
     reserve: Callable[[Any, int], Any] | None = None  # room in its own tables for n more arrivals
     pause: Callable[[Any], int] | None = None
     refresh: Callable[[Any], Any] | None = None
+    plain: bool = False  # defined for one join of two streams only
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
     tracked: Callable[[Any], int] | None = None  # how many slots its state knows of, for checks
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
@@ -145,41 +145,9 @@ def parse(text: str, known: tuple[Policy, ...]) -> Chosen:
     name, _, tail = text.strip().partition(":")
     policies = {policy.name: policy for policy in known}
     if name not in policies:
-        raise BadInput(f"unknown policy {name!r}; {_nearest(name, list(policies))}")
+        raise BadInput(f"unknown policy {name!r}; {nearest(name, list(policies))}")
     policy = policies[name]
-    params = {}
-    for part in filter(None, tail.split(",")):
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not value:
-            raise BadInput(f"parameter {part!r} of policy {name!r} must be written key=value")
-        if key not in policy.parameters:
-            some = _nearest(key, list(policy.parameters)) if policy.parameters else "it has none"
-            raise BadInput(f"unknown parameter {key!r} of policy {name!r}; {some}")
-        params[key] = _read(policy, key, value)
-    return Chosen(policy, params)
-
-
-def _nearest(word: str, known: list[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}Known: {', '.join(known)}"
-
-
-def _read(policy: Policy, key: str, text: str) -> Any:
-    """Read a parameter's text as the type that the state maker declares."""
-    kind = policy.parameters[key].annotation
-    kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
-    if NoneType in kinds and text.lower() == "none":
-        return None
-    wanted = next(k for k in kinds if k is not NoneType)
-    truths = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    try:
-        return truths[text.lower()] if wanted is bool else wanted(text)
-    except (KeyError, ValueError):
-        raise BadInput(
-            f"parameter {key!r} of policy {policy.name!r} must be of type {wanted.__name__}, "
-            f"got {text!r}"
-        ) from None
+    return Chosen(policy, read_options(f"policy {name!r}", tail, policy.parameters))
 
 
 def grown(old: Any, new: Any) -> Any:

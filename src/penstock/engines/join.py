@@ -18,6 +18,7 @@ from ..core.shape import TWO_WAY, Joins, Shape
 from ..errors import BadInput
 from . import kernel
 from .batch import Window, prepare
+from .dropping import make_dropping
 from .recount import recount
 from .refresh import most_arrivals, refreshed
 from .saved import flatten, pack_header, unflatten, unpack_header
@@ -28,7 +29,7 @@ FORMAT = 2
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
 NEVER = kernel.NEVER
-COUNTERS = ("arrived", "late", "null", "matched", "expired", "evicted", "refused")
+COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
 
 
 class Matches(NamedTuple):
@@ -56,6 +57,7 @@ class Join:
         delay: how late a row may come; None: rows must come in the order of time.
         clock: with a delay, which stream sets the clock: the `slowest` (none that lags behind the
             others loses rows; one that falls silent halts expiry), or the `fastest`.
+        drop: the chance of a row to be dropped as it comes, as if it had never come.
         together: the discrete-time model, in which rows of equal time do not see each other.
         models: what is known of each stream beforehand (`penstock.models`), for policies that ask.
         seed: where all randomness comes from.
@@ -73,12 +75,13 @@ class Join:
         shares: Sequence[float] | None = None,
         delay: int | None = None,
         clock: str = "slowest",
+        drop: float = 0.0,
         together: bool = False,
         sized: bool = False,
         seed: int = 0,
         models: Sequence[Any] | None = None,
     ):
-        _check(budget, within, window, layout, delay, clock, together)
+        _check(budget, within, window, layout, delay, clock, drop, together)
         shape = Shape(joins)
         lanes = shape.streams if layout == "split" else 1
         self.chosen = policies.choose(policy, JOINING)
@@ -90,6 +93,7 @@ class Join:
         self.delay = delay
         self.clock = clock
         self.seed = seed
+        self._dropping = make_dropping(drop, seed)
         self.models = None if models is None else tuple(models)
         slowest = clock == "slowest" and delay is not None and window == "time"
         self.form = kernel.Form(shape, lanes, window == "count", together, sized, slowest)
@@ -99,6 +103,7 @@ class Join:
         self._states = self._fresh_states()
         self._next_row = 0
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
+        self._dropped = np.zeros(shape.streams, np.int64)
         self._told = np.full(shape.streams, NEVER)  # by `advance`
 
     def push(
@@ -125,9 +130,12 @@ class Join:
                 "none; pass within=, or end= with the rows"
             )
         window = Window(self.within, self.form.counting, self.delay, self.watermark)
-        batch = prepare(self.form, window, self._next_row, side, key, time, end, null, size)
+        batch = prepare(
+            self.form, window, self._next_row, side, key, time, end, null, size, self._dropping
+        )
         self._next_row += int(batch.arrived.sum())
         self._outside += batch.arrived, batch.late, batch.null
+        self._dropped += batch.dropped
         width = self.form.shape.sides + (len(self.form.shape.joins) > 1)
         parts = [np.empty((0, width), np.int64)]
         start, taken = 0, len(batch.rows.stream)
@@ -204,6 +212,11 @@ class Join:
         self._states = tuple(grown(a, b) for a, b in zip(self._states, fresh, strict=True))
 
     @property
+    def drop(self) -> float:
+        """The chance of a row to be dropped as it comes."""
+        return self._dropping.rate
+
+    @property
     def now(self) -> int | None:
         """The largest time seen, or None before the first row."""
         now = int(self._tables.marks[kernel.NOW])
@@ -259,8 +272,10 @@ class Join:
     @property
     def counters(self) -> dict[str, np.ndarray]:
         """What happened to the rows so far, per stream."""
+        arrived, late, null = self._outside.copy()
         inside = self._tables.counts.T[:4].copy()
-        return dict(zip(COUNTERS, [*self._outside.copy(), *inside], strict=True))
+        counts = [arrived, self._dropped.copy(), late, null, *inside]
+        return dict(zip(COUNTERS, counts, strict=True))
 
     @property
     def held_rows(self) -> np.ndarray:
@@ -312,6 +327,9 @@ class Join:
         saved["outside"] = self._outside.copy()
         saved["seen"] = self._tables.seen.copy()
         saved["told"] = self._told.copy()
+        if self.drop:
+            saved["dropped"] = self._dropped.copy()
+            saved["dropping"] = self._dropping.rng.copy()
         if self.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
             saved["slot"] = live.astype(np.int32)
             for lane, state in enumerate(self._states):
@@ -340,6 +358,7 @@ class Join:
             "joins": self.form.shape.joins,
             "delay": self.delay,
             "clock": self.clock,
+            "drop": self.drop,
             "together": self.form.together,
             "sized": self.form.sized,
             "seed": self.seed,
@@ -376,6 +395,7 @@ class Join:
             shares=shares,
             delay=header["delay"],
             clock=header["clock"],
+            drop=header.get("drop", 0.0),  # states saved before there was one
             together=header["together"],
             sized=header["sized"],
             seed=header["seed"],
@@ -411,6 +431,9 @@ class Join:
         self._outside[:] = saved["outside"]
         tables.seen[:] = saved["seen"]
         self._told[:] = saved["told"]
+        if self.drop:
+            self._dropped[:] = saved["dropped"]
+            self._dropping.rng[:] = saved["dropping"]
         self._next_row = header["next_row"]
         claim_slots(tables.free, slots)
         if bound:
@@ -432,7 +455,7 @@ def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> 
     return [NO_LIMIT] * lanes if budget is None else split_budget(budget, lanes, shares)
 
 
-def _check(budget, within, window, layout, delay, clock, together) -> None:
+def _check(budget, within, window, layout, delay, clock, drop, together) -> None:
     if budget is not None and budget < 1:
         raise BadInput(f"budget must be at least 1, got {budget}")
     if window not in ("time", "count"):
@@ -448,6 +471,8 @@ def _check(budget, within, window, layout, delay, clock, together) -> None:
         raise BadInput(f"delay must be at least 0, got {delay}")
     if clock not in ("slowest", "fastest"):
         raise BadInput(f"clock must be 'slowest' or 'fastest', got {clock!r}")
+    if drop and window == "count":
+        raise BadInput("a count window counts what is dropped too, and drop= hides it; use a time")
     if together and (window == "count" or delay is not None):
         raise BadInput(
             "together needs a time window and rows in order; leave out window= and delay="

@@ -324,6 +324,7 @@ HIST = Policy(
     on_insert=on_insert,
     on_remove=on_remove,
     on_arrival=on_arrival,
+    plain=True,
     ordered=True,
     tracked=lambda state: int(state.members.size[0]),
 )

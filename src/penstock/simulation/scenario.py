@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..core.policy import CACHING, JOINING
+from ..core.shape import TWO_WAY, Joins
 from ..errors import BadInput
 from ..workloads import JoinTrace
 from .source import Generated, Source, Trace
@@ -23,6 +24,8 @@ class Scenario:
     layout: str = "unified"
     warmup: int | None = None  # steps of a workload, rows of a trace; None: as the source has it
     seed: int = 0
+    drop: float = 0.0  # the chance of an arrival to be dropped before anybody looks at it
+    distortion: bool = False  # whether to tell how far off the spread of the results over keys is
 
     def __post_init__(self) -> None:
         check_word("problem", self.problem, (JOINING, CACHING))
@@ -32,6 +35,9 @@ class Scenario:
         _at_least("seed", self.seed, 0)
         if self.within is not None:
             check_within(self.within)
+        if not 0 <= self.drop < 1:
+            raise BadInput(f"drop must be from 0 to below 1, got {self.drop}")
+        self.source.options(self.problem)  # refuses what the generator does not know
         if self.problem == CACHING:
             self._refuse_what_joins_have()
         if isinstance(self.source, Generated):  # before anything is generated
@@ -43,6 +49,8 @@ class Scenario:
             raise BadInput(f"a cache has no window, got within {self.within}; leave it out")
         if self.layout != "unified":
             raise BadInput(f"a cache has one memory, got layout {self.layout!r}; leave it out")
+        if self.drop or self.distortion:
+            raise BadInput("a cache has no join results to sample; leave out --drop, --distortion")
 
     @property
     def warm_up(self) -> int:
@@ -62,6 +70,11 @@ class Scenario:
     def windowed(self) -> bool:
         """Whether tuples die of age."""
         return self.within is not None or self.source.windowed
+
+    @property
+    def joins(self) -> Joins:
+        """Which streams meet on which attributes."""
+        return self.source.joins if self.problem == JOINING else TWO_WAY
 
     def trace(self, run: int) -> Trace:
         """Return the arrivals of a run."""

@@ -15,6 +15,7 @@ from .drift import (
     tower_references,
 )
 from .files import KeyRows, read_join, read_keys, read_lookup, read_stream
+from .gdj import gdj, gdj_references
 from .trace import JoinTrace, LookupTrace
 from .walk import walk, walk_references
 from .zipf import zipf, zipf_references
@@ -30,6 +31,8 @@ __all__ = [
     "drift_references",
     "floor",
     "floor_references",
+    "gdj",
+    "gdj_references",
     "read_join",
     "read_keys",
     "read_lookup",
@@ -63,5 +66,6 @@ GENERATED: dict[str, Workload] = {
         Workload("floor", floor, floor_references, windowed=True),
         Workload("walk", walk, walk_references, windowed=False),
         Workload("zipf", zipf, zipf_references, windowed=False),
+        Workload("gdj", gdj, gdj_references, windowed=False),
     )
 }
