@@ -21,34 +21,23 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.engines import Join
-from penstock.profiling import Locality
+from penstock.workloads import locality
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("PENSTOCK_DATA", ROOT.parent / "shared" / "data"))
-KEYS, H, FALL = 500, 50, 15
 WINDOW = 1000
 PERCENTILES = (0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 PLAIN = ("rand", "prob", "lba", "elba", "lru", "clock")
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-def model(b: float, zipf: float) -> Locality:
-    """Return the locality model with a share b of fresh draws."""
-    a = np.exp(-np.arange(1, H + 1) / FALL)
-    a *= (1 - b) / a.sum()
-    popularity = np.arange(1.0, KEYS + 1) ** -zipf
-    return Locality(a, 1 - a.sum(), popularity / popularity.sum())
-
-
 def drawn(steps: int) -> Iterator[tuple[str, Pair]]:
     """Yield the generated streams, each with its name."""
     for b, zipf in ((0.3, 0.0), (0.3, 0.75), (0.3, 1.0), (1.0, 0.0), (1.0, 0.75), (1.0, 1.0)):
-        source = model(b, zipf)
         name = f"{f'zipf {zipf:g}' if zipf else 'uniform'}, b = {b:g}"
-        if b < 1:
-            stream = source.sample(2 * steps, seed=1)
-            yield f"{name}, dealt", (stream[0::2], stream[1::2])
-        yield f"{name}, apart", (source.sample(steps, seed=1), source.sample(steps, seed=2))
+        for dealt in (True, False) if b < 1 else (False,):
+            key = locality(steps, 1, b=b, alpha=zipf, dealt=dealt).key
+            yield f"{name}, {'dealt' if dealt else 'apart'}", (key[0::2], key[1::2])
 
 
 def stock() -> Pair | None:
@@ -90,8 +79,7 @@ def compare(pair: Pair, a_side: int, layout: str) -> dict[str, float]:
 
 def speed(budget: int = 10_000, rows: int = 1_000_000) -> float:
     """Return LBA's tuples a second on a dealt stream of uniform popularity, once it is full."""
-    source = Locality(model(0.3, 0).a, 1 - model(0.3, 0).a.sum(), np.full(2 * budget, 0.5 / budget))
-    key = source.sample(rows, seed=1)
+    key = locality(rows // 2, seed=1, domain=2 * budget).key
     side, at = np.tile([0, 1], rows // 2), np.arange(rows)
     join = Join("lba", budget, within=4 * budget)
     part = rows // 32

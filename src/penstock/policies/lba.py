@@ -30,7 +30,9 @@ from ..core.recent import weigh
 from .admission import COMPETE, admits_always
 from .foresight import HORIZON, Foresight, make_foresight, make_worth, note, refit, units, with_room
 
-TURN = 8  # hot tuples looked at for each eviction, where not all of them are
+# Hot tuples looked at for each eviction, where not all of them are; one more for each that became
+# hot since the last.
+TURN = 8
 
 
 class LbaState(NamedTuple):
@@ -40,6 +42,7 @@ class LbaState(NamedTuple):
     cold: Heap
     hot: Members
     turn: np.ndarray  # int64[1]: the place of the hot tuple that was looked at last
+    fresh: np.ndarray  # int64[1]: how many became hot since the last eviction
     stale: np.ndarray  # bool[1]: the model has changed since the heap was filled
     always: np.ndarray  # bool[1]: the newcomer is never refused
 
@@ -55,6 +58,7 @@ def make_state(
         make_foresight(setup, "lba", h, steps),
         heaps.make_heap(setup.capacity),
         sets.make_members(setup.capacity),
+        np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.zeros(1, np.bool_),
         admits_always("lba", admit),
@@ -107,6 +111,7 @@ def on_arrival(state, held, slot, now):
 def on_insert(state, held, slot, now):
     # Hot or not: if not, the next look at it says so.
     sets.add(state.hot, slot)
+    state.fresh[0] += 1
 
 
 @jit
@@ -114,6 +119,7 @@ def on_match(state, held, slot, now):
     if state.cold.place[slot] != ABSENT:
         heaps.drop(state.cold, slot)
         sets.add(state.hot, slot)
+        state.fresh[0] += 1
 
 
 @jit
@@ -132,9 +138,8 @@ def choose_victim(state, held, newcomer, now):
         best, lowest = heaps.lowest(cold), cold.node[0]["score"]
     everybody = cold.size[0] + hot.size[0] <= SCAN
     place = hot.size[0] if everybody else min(state.turn[0], hot.size[0])
-    for look in range(
-        1 if state.always[0] else 0, 1 + min(hot.size[0], SCAN if everybody else TURN)
-    ):
+    looks = min(hot.size[0], SCAN if everybody else TURN + state.fresh[0])
+    for look in range(1 if state.always[0] else 0, 1 + looks):
         slot = newcomer
         if look > 0:
             # Downwards: who is taken out is replaced by one that was looked at already.
@@ -150,7 +155,7 @@ def choose_victim(state, held, newcomer, now):
             or (total == lowest and expires_sooner(held, slot, best, newcomer))
         ):
             best, lowest = slot, total
-    state.turn[0] = place
+    state.turn[0], state.fresh[0] = place, 0
     return REFUSE if best == newcomer else best
 
 

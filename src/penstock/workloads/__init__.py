@@ -16,6 +16,7 @@ from .drift import (
 )
 from .files import KeyRows, read_join, read_keys, read_lookup, read_stream
 from .gdj import gdj, gdj_references
+from .locality import Locality, locality, locality_references
 from .trace import JoinTrace, LookupTrace
 from .walk import walk, walk_references
 from .zipf import zipf, zipf_references
@@ -24,6 +25,7 @@ __all__ = [
     "GENERATED",
     "JoinTrace",
     "KeyRows",
+    "Locality",
     "LookupTrace",
     "Noise",
     "Workload",
@@ -33,6 +35,8 @@ __all__ = [
     "floor_references",
     "gdj",
     "gdj_references",
+    "locality",
+    "locality_references",
     "read_join",
     "read_keys",
     "read_lookup",
@@ -67,5 +71,6 @@ GENERATED: dict[str, Workload] = {
         Workload("walk", walk, walk_references, windowed=False),
         Workload("zipf", zipf, zipf_references, windowed=False),
         Workload("gdj", gdj, gdj_references, windowed=False),
+        Workload("locality", locality, locality_references, windowed=False),
     )
 }
