@@ -12,7 +12,8 @@ from penstock import BadInput
 from penstock.errors import BadState
 from penstock.profiling import profile as of_arrays
 from penstock.profiling.page import as_html
-from penstock.spark import ProfileStream, profile, profile_stream, saved_profile
+from penstock.spark import ProfileStream, profile, saved_profile
+from penstock.spark import profile_stream as streams
 from tests.profiling.streams import local
 from tests.spark.processes import figures, kill, start
 from tests.spark.streams import Files
@@ -161,7 +162,7 @@ def test_a_stream_is_profiled_and_goes_on_after_a_restart(spark, tmp_path, keys,
     first = run(spark, source, tmp_path).report()
     assert (first.length, first.sampling) == (9000, None)  # all of it is held
     # One batch after the restart is so large that it is sorted by Spark.
-    monkeypatch.setattr(profile_stream, "COLLECTED", 15_000)
+    monkeypatch.setattr(streams, "COLLECTED", 15_000)
     add(source, keys[9000:30_000], 9000, files=1)
     add(source, keys[30_000:], 30_000, files=3)
     made = run(spark, source, tmp_path, name="calls")
@@ -211,7 +212,7 @@ def test_a_folder_of_another_profile_is_refused(spark, tmp_path, keys):
 
 
 def test_files_that_were_removed_are_noticed(tmp_path, spark):
-    took = profile_stream._Accumulator({"rows": ROWS, "seed": 0}, str(tmp_path))
+    took = streams._Accumulator({"rows": ROWS, "seed": 0}, str(tmp_path))
     with pytest.raises(BadState, match="ends with batch -1, but batch 3 comes next"):
         took(spark.range(1), 3)
 

@@ -5,8 +5,7 @@ from .count import count
 from .group import join_group
 from .join import join, join_many
 from .metrics import Metrics, metrics
-from .profile import profile
-from .profile_stream import ProfileStream, saved_profile
+from .profile import ProfileStream, profile, saved_profile
 
 __all__ = [
     "Metrics",

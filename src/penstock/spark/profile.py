@@ -1,24 +1,44 @@
-"""The profile of a frame: the same record as `penstock.profiling.profile` gives of arrays."""
+"""The profile of a frame: the same record as `penstock.profiling.profile` gives of arrays.
 
-from typing import Any
+What makes it is imported when it is asked for: every worker of every join imports this file.
+"""
 
-import numpy as np
-import pyarrow as pa
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ..errors import BadInput
-from ..profiling import Profile, fit_zipf
-from ..sampling import Sketch, describe
-from ..sampling.popular import Counted
 from ..workloads.draws import at_least
-from ..workloads.trace import Ints
-from .ordered import KEY, collected, keyed_rows, spread_out, surveyed
-from .profile_stream import STREAM_ROWS, ProfileStream, start
+from .keyed import keyed_rows
+from .plan import as_names
 
-ROWS = 1_000_000
+if TYPE_CHECKING:
+    from ..profiling import Profile
+
+ROWS, STREAM_ROWS = 1_000_000, 250_000  # in a sample
 FEWEST = 10_000  # rows: with fewer the errors would be larger than what they are errors of
-BINS = 1 << 21  # of time
+
+
+@dataclass(frozen=True)
+class ProfileStream:
+    """A running query, and what it knows.
+
+    `query` is Spark's own: `query.stop()`, `query.awaitTermination()`, `query.lastProgress`.
+    """
+
+    query: Any
+    spark: Any  # the session in which the profile is made
+    checkpoint: str
+    name: str = "stream"
+    h: int | None = None
+
+    def report(self, h: int | None = None) -> "Profile":
+        """Return the profile of all that came so far; after the query has stopped too."""
+        error = self.query.exception()
+        if error is not None:
+            raise error
+        return saved_profile(self.spark, self.checkpoint, h=h or self.h, name=self.name)
 
 
 def profile(
@@ -32,7 +52,7 @@ def profile(
     rows: int | None = None,
     checkpoint: str | None = None,
     trigger: dict[str, Any] | None = None,
-) -> Profile | ProfileStream:
+) -> "Profile | ProfileStream":
     """Return what a stream of keys is like; of a streaming frame, a query that will tell.
 
     key: a column or several, of any type that can be grouped by but maps, variants and texts with a
@@ -56,49 +76,22 @@ def profile(
     size = default if rows is None else rows
     at_least("rows", size, FEWEST)
     if frame.isStreaming:
-        about = {"key": key, "time": time, "rows": size, "seed": seed}
-        return start(numbers, about, checkpoint, trigger or {}, name, h)
+        from .profile_stream import start
+
+        about = {"key": list(as_names(key, "key")), "time": time, "rows": size, "seed": seed}
+        query, folder = start(numbers, about, checkpoint, trigger or {})
+        return ProfileStream(query, frame.sparkSession, folder, name, h)
     if checkpoint is not None or trigger is not None:
         raise BadInput("checkpoint and trigger are for streaming frames, got a batch frame")
-    return _profile_batch(numbers, size, seed, h, name)
+    from .profile_batch import profile_batch
+
+    return profile_batch(numbers, size, seed, h, name)
 
 
-def _profile_batch(numbers: DataFrame, size: int, seed: int, h: int | None, name: str) -> Profile:
-    found = surveyed(numbers)
-    if not found.rows:
-        raise BadInput(
-            "the frame must hold at least one row with a key and a time,"
-            f" got {found.skipped or 'no'} rows{' that lack one' if found.skipped else ''};"
-            " choose other columns or another frame"
-        )
-    sketch = Sketch(size, 4 * size, seed, bins=BINS, counting=False)
-    sketch.expect(found)
-    plan = sketch.plan(found, size)
-    if found.rows <= size:
-        sketch.push(collected(numbers, plan, 0))
-        return describe(sketch, h=h, name=name)
-    counts = numbers.where(F.col(KEY).isNotNull()).groupBy(KEY).count().persist()
-    try:
-        counted = _counted(counts)
-        sketch.push(spread_out(numbers, found, plan))
-        return describe(sketch, h=h, name=name, counted=counted)
-    finally:
-        counts.unpersist()
+def saved_profile(
+    spark: Any, checkpoint: str, *, h: int | None = None, name: str = "stream"
+) -> "Profile":
+    """Return the profile so far by a query that may run elsewhere, or run no more."""
+    from .profile_stream import describe_saved
 
-
-def _counted(counts: DataFrame) -> Counted:
-    """Return the popularity of all keys."""
-    table = counts.groupBy("count").agg(F.count(F.lit(1)).alias("alike")).toArrow()
-    table = table.sort_by([("count", "descending")])
-
-    def often(key: Ints, in_runs: Ints) -> np.ndarray:
-        wanted = counts.sparkSession.createDataFrame(pa.table({KEY: key}))
-        found = counts.join(F.broadcast(wanted), KEY).toArrow().sort_by(KEY)
-        if found.num_rows != len(key):
-            raise BadInput(
-                "the frame must hold the same rows each time it is read, and did not;"
-                " store it first, or persist it"
-            )
-        return found["count"].to_numpy().astype(np.float64)
-
-    return Counted(fit_zipf(table["count"].to_numpy(), table["alike"].to_numpy()), often)
+    return describe_saved(spark, checkpoint, h, name)

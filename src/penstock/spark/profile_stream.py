@@ -18,38 +18,14 @@ from ..profiling import Profile
 from ..sampling import Sketch, describe
 from .ordered import collected, spread_out, surveyed
 
-STREAM_ROWS = 250_000
 KEYS = 4  # one key is sampled for so many rows
 COLLECTED = 500_000  # rows of a micro-batch that are sorted on the driver
 SAMPLED = 1_000_000  # rows, at most about, that are sampled from one micro-batch
 SCHEMA = "batch long, about string, sketch binary"
 
 
-@dataclass(frozen=True)
-class ProfileStream:
-    """A running query, and what it knows.
-
-    `query` is Spark's own: `query.stop()`, `query.awaitTermination()`, `query.lastProgress`.
-    """
-
-    query: Any
-    spark: Any  # the session in which the profile is made
-    checkpoint: str
-    name: str = "stream"
-    h: int | None = None
-
-    def report(self, h: int | None = None) -> Profile:
-        """Return the profile of all that came so far; after the query has stopped too."""
-        error = self.query.exception()
-        if error is not None:
-            raise error
-        return saved_profile(self.spark, self.checkpoint, h=h or self.h, name=self.name)
-
-
-def saved_profile(
-    spark: Any, checkpoint: str, *, h: int | None = None, name: str = "stream"
-) -> Profile:
-    """Return the profile so far by a query that may run elsewhere, or run no more."""
+def describe_saved(spark: Any, checkpoint: str, h: int | None, name: str) -> Profile:
+    """Return the profile by what a query has written so far."""
     held = _load(spark, checkpoint)
     if held is None or not held.sketch.seen:
         raise BadInput(
@@ -60,10 +36,9 @@ def saved_profile(
 
 
 def start(
-    numbers: DataFrame, about: dict[str, Any], checkpoint: str | None, trigger: dict[str, Any],
-    name: str, h: int | None,
-) -> ProfileStream:  # fmt: skip
-    """Start the query; `about` is what a saved sketch must agree on."""
+    numbers: DataFrame, about: dict[str, Any], checkpoint: str | None, trigger: dict[str, Any]
+) -> tuple[Any, str]:
+    """Start the query, and return it with its folder; saved sketches must agree on `about`."""
     if checkpoint is None:
         raise BadInput(
             "the profile of a streaming frame needs a folder for what it knows so far; pass"
@@ -74,7 +49,7 @@ def start(
     writer = writer.option("checkpointLocation", f"{folder}/query")
     if trigger:
         writer = writer.trigger(**trigger)
-    return ProfileStream(writer.start(), numbers.sparkSession, folder, name, h)
+    return writer.start(), folder
 
 
 @dataclass

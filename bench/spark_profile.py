@@ -1,6 +1,6 @@
 """How long the profile of a frame takes on Spark, and how much memory, beside the one in memory.
 
-Run: python bench/profile.py [--rows N] [--keys N] [--cores N] [--json FILE]
+Run: python bench/spark_profile.py [--rows N] [--keys N] [--cores N] [--json FILE]
 """
 
 import argparse
@@ -38,12 +38,13 @@ def write(folder: Path, keys: np.ndarray) -> None:
 
 
 class Peak(threading.Thread):
-    """Watches the memory of this process and of all that it started."""
+    """Watches the memory and the work of this process and of all that it started."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.over = threading.Event()
         self.python = self.all = 0
+        self.work: dict[int, list[float]] = {}  # seconds of each process: at first, at last
 
     def run(self) -> None:
         me = psutil.Process()
@@ -52,8 +53,11 @@ class Peak(threading.Thread):
             for process in [me, *me.children(recursive=True)]:
                 try:
                     sizes.append((process.name(), process.memory_info().rss))
+                    spent = process.cpu_times()
                 except psutil.Error:
                     continue
+                seconds = spent.user + spent.system
+                self.work.setdefault(process.pid, [seconds, 0.0])[1] = seconds
             python = sum(size for name, size in sizes if "java" not in name)
             self.python = max(self.python, python)
             self.all = max(self.all, sum(size for _, size in sizes))
@@ -109,12 +113,14 @@ def main() -> None:
         "rows": chosen.rows,
         "keys": found.keys,
         "seconds": seconds,
+        "cpu_seconds": sum(last - first for first, last in peak.work.values()),
         "first_seconds": cold,
         "peak_python_mb": peak.python >> 20,
         "peak_all_mb": peak.all >> 20,
         "driver_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
     }
-    print(f"{chosen.rows:,} rows, {found.keys:,} keys: {seconds:.1f} s on {chosen.cores} cores")
+    print(f"{chosen.rows:,} rows, {found.keys:,} keys: {seconds:.1f} s on {chosen.cores} cores,")
+    print(f"{report['cpu_seconds']:.1f} s of work, whatever else the machine did")
     print(f"peak: {report['peak_all_mb']:,} MB in all, {report['peak_python_mb']:,} without Java")
     if chosen.exact:
         true, seconds = timed(of_arrays, keys)
