@@ -5,6 +5,7 @@ the paper's text about it, each with "holds" or "fails" and the figures behind t
 plots are not compared: only its words are at hand.
 
 python bench/greedydual.py [--quick] [--json bench/results/greedydual.json]
+With --quick it takes seconds; before that, once, some twenty kernels are compiled.
 With PENSTOCK_DATA set to the data's folder real streams are measured beside the synthetic ones.
 """
 
@@ -16,13 +17,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from greedydual_data import Streams, sources, synthetic
+import greedydual_data as data
+from greedydual_data import Streams, synthetic
 from rich.console import Console
 from rich.table import Table
 
 from penstock.simulation import distortion, exact_tally, play, tally
 from penstock.simulation.full import full_results
-from penstock.workloads import JoinTrace
+from penstock.workloads import zipf
 
 BUFFER = 0.2  # of what an exact join holds; the paper's, where it does not vary
 PERCENTILES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)  # from the lowest credit up
@@ -32,72 +34,59 @@ Recalls = dict[str, float]
 Claim = tuple[str, bool, str]
 
 
-def recall(traces: Sequence[JoinTrace], policy: str, memory: int, within: int, **terms) -> float:
-    """Return the mean recall after two windows of warm-up."""
-    found = []
-    for seed, trace in enumerate(traces):
+def recall(streams: Streams, policy: str, share: float = BUFFER, **terms) -> float:
+    """Return the mean recall after two windows of warm-up, in a share of the exact join's memory.
+
+    The memory is divided between the streams, as in the paper where it does not say otherwise.
+    """
+    found, within = [], streams.within
+    for seed, trace in enumerate(streams.traces):
         first = 2 * within * trace.streams
-        played = play(trace, policy, memory, within=within, first=first, seed=seed, **terms)
+        options = {"within": within, "layout": "split", "first": first, "seed": seed} | terms
+        played = play(trace, policy, round(share * streams.full), **options)
         found.append(played.results / max(1, full_results(trace, within, first)))
     return fmean(found)
 
 
-def compare(
-    traces: Sequence[JoinTrace], rivals: Sequence[str], memory: int, within: int, **terms
-) -> Recalls:
+def compare(streams: Streams, rivals: Sequence[str], share: float = BUFFER, **terms) -> Recalls:
     """Return the recall of the rivals, of GDJ as it comes, and of GDJ at its best percentile."""
-    terms = {"layout": "split"} | terms  # the paper divides the memory unless it says otherwise
-    found = {name: recall(traces, name, memory, within, **terms) for name in rivals}
-    tuned = by_percentile(traces, memory, within, **terms)
-    return found | {"gdj 0.9": tuned[0.9], "gdj best": max(tuned.values())}
+    found = {name: recall(streams, name, share, **terms) for name in rivals}
+    tuned = by_percentile(streams, share=share, **terms)
+    found |= {"gdj 0.9": tuned[0.9], "gdj best": max(tuned.values())}
+    return found | {"best / prob": found["gdj best"] / found["prob"]}
 
 
-def by_percentile(
-    traces: Sequence[JoinTrace], memory: int, within: int, method: int = 1, **terms
-) -> dict[float, float]:
+def by_percentile(streams: Streams, method: int = 1, **terms) -> dict[float, float]:
     """Return the recall of GDJ at each percentile."""
-    return {
-        p: recall(traces, f"gdj:percentile={p},method={method}", memory, within, **terms)
-        for p in PERCENTILES
-    }
+    return {p: recall(streams, f"gdj:percentile={p},method={method}", **terms) for p in PERCENTILES}
 
 
 class Experiment:
-    """Columns of figures by row, and what the paper says of them."""
+    """A table of figures, a row for each setting, and what the paper says of them."""
 
     def __init__(self, title: str):
         self.title = title
-        self.columns: dict[str, dict[str, Any]] = {}
+        self.rows: dict[str, dict[str, float]] = {}
         self.claims: list[Claim] = []
 
-    def add(self, column: str, figures: dict[str, Any]) -> None:
-        self.columns[column] = figures
+    def add(self, row: str, figures: dict[str, float]) -> None:
+        self.rows[row] = figures
 
     def claim(self, says: str, holds: bool, because: str) -> None:
         self.claims.append((says, bool(holds), because))
 
     def show(self, console: Console) -> None:
-        rows = list(dict.fromkeys(row for figures in self.columns.values() for row in figures))
+        columns = list(dict.fromkeys(name for row in self.rows.values() for name in row))
         table = Table(title=self.title, title_justify="left")
         table.add_column("")
-        for column in self.columns:
+        for column in columns:
             table.add_column(column, justify="right")
-        for row in rows:
-            cells = [figures.get(row) for figures in self.columns.values()]
-            table.add_row(row, *("" if cell is None else f"{cell:.3f}" for cell in cells))
+        for row, figures in self.rows.items():
+            table.add_row(row, *(f"{figures[column]:.3f}" for column in columns))
         console.print(table)
         for says, holds, because in self.claims:
             console.print(f"  {'holds' if holds else 'FAILS'}: {says} ({because})", style="bold")
         console.print()
-
-
-def with_ratio(found: Recalls) -> Recalls:
-    """Return the recalls with that of GDJ over that of PROB."""
-    return found | {"gdj best / prob": found["gdj best"] / found["prob"]}
-
-
-def over(figures: Recalls, one: str = "gdj best", other: str = "prob") -> float:
-    return figures[one] / figures[other]
 
 
 def span(values: Sequence[float]) -> str:
@@ -105,18 +94,18 @@ def span(values: Sequence[float]) -> str:
     return f"{low:.2f}" if len(values) == 1 else f"{low:.2f} to {high:.2f}"
 
 
-def credit(streams: list[Streams], quick: bool) -> Experiment:
+def listed(values: Sequence[float]) -> str:
+    return " ".join(f"{value:.2f}" for value in values)
+
+
+def credit(streams: list[Streams]) -> Experiment:
     """Section 5.2: credit methods and the initial credit."""
-    made = Experiment(f"Credit methods and percentiles, {BUFFER:.0%} buffer")
+    made = Experiment(f"Credit methods by percentile, {BUFFER:.0%} buffer")
     apart, best = [], []
     for each in streams:
-        traces, memory = each.make(2), round(BUFFER * each.full())
-        one, two = (
-            by_percentile(traces, memory, each.within, method, layout="split") for method in (1, 2)
-        )
+        one, two = by_percentile(each, method=1), by_percentile(each, method=2)
         for method, figures in ((1, one), (2, two)):
-            column = {f"percentile {p}": figure for p, figure in figures.items()}
-            made.add(f"{each.name}, method {method}", column)
+            made.add(f"{each.name}, method {method}", {f"{p}": at for p, at in figures.items()})
         apart += [max(two.values()) / max(one.values()), two[0.9] / one[0.9]]
         best.append(max(PERCENTILES, key=lambda p, figures=one: figures[p]))
     made.claim(
@@ -133,121 +122,107 @@ def credit(streams: list[Streams], quick: bool) -> Experiment:
 def buffers(streams: list[Streams], quick: bool) -> Experiment:
     """Section 5.3.1: the size of the buffer."""
     made = Experiment("Buffer as a share of what an exact join holds")
-    against: dict[str, list[float]] = {"prob": [], "age": []}
-    linear, exact, lost = [], [], []
     for each in streams:
-        traces = each.make(2)
         for share in (0.1, 0.2, 0.4) if quick else (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0):
-            found = compare(traces, RIVALS, round(share * each.full()), each.within)
-            made.add(f"{each.name} {share:.0%}", with_ratio(found))
-            if share == 1:
-                exact.append(min(found.values()))
-                continue
-            for rival, ratios in against.items():
-                ratios.append(over(found, other=rival))
-            linear.append(found["age"] / found["rand"])
-            best = max(RIVALS, key=lambda name, f=found: f[name])
-            if found[best] > found["gdj best"]:
-                lost.append(f"{each.name} {share:.0%} to {best}")
-    for rival, ratios in against.items():
+            made.add(f"{each.name} {share:.0%}", compare(each, RIVALS, share))
+    small = {row: found for row, found in made.rows.items() if not row.endswith("100%")}
+    for rival in ("prob", "age"):
+        ratios = [found["gdj best"] / found[rival] for found in small.values()]
         made.claim(
             f"GDJ outperforms {rival.upper()} in all cases",
             min(ratios) > 1,
-            f"GDJ at its best percentile over {rival.upper()}: {span(ratios)}",
+            f"at its best percentile {span(ratios)} times",
         )
-    made.claim("AGE resembles random eviction", max(linear) < 1.1, f"over RAND: {span(linear)}")
+    linear = [found["age"] / found["rand"] for found in small.values()]
+    made.claim("AGE resembles random eviction", max(linear) < 1.1, f"{span(linear)} times RAND")
+    exact = [min(found.values()) for row, found in made.rows.items() if row not in small]
     if exact:
         made.claim("a full buffer is exact", min(exact) == 1, f"lowest recall {min(exact)}")
+    winners = {row: max(RIVALS, key=lambda name, f=found: f[name]) for row, found in small.items()}
+    lost = [
+        f"{row} to {who}"
+        for row, who in winners.items()
+        if small[row][who] > small[row]["gdj best"]
+    ]
     made.claim("nobody beats GDJ", not lost, f"lost: {', '.join(lost) or 'nothing'}")
     return made
 
 
 def unified(length: int, runs: int) -> Experiment:
     """Section 5.3.3: two joins over four streams, one pair directly, one inversely correlated."""
-    made = Experiment(f"Two joins, four streams: {BUFFER:.0%} unified or split by rate")
-    source = synthetic(length, runs, pairs=True)
-    traces, memory = source.make(4), round(BUFFER * source.full(4))
-    split = compare(traces, ("rand", "prob"), memory, source.within)
-    shared = compare(traces, ("rand", "prob"), memory, source.within, layout="unified")
-    made.add("split", split)
-    made.add("unified", shared)
-    made.add("unified / split", {name: shared[name] / split[name] for name in split})
-    same = shared["rand"] / split["rand"]
-    gain, prob = shared["gdj best"] / split["prob"], shared["prob"] / split["prob"]
-    made.claim("RAND is the same in both", abs(same - 1) < NEAR, f"{same:.3f}")
-    made.claim("unified GDJ significantly outperforms split PROB", gain > 1.05, f"{gain:.2f} times")
+    made = Experiment(f"Two joins over four streams, {BUFFER:.0%} buffer")
+    streams = synthetic(length, runs, streams=4, pairs=True)
+    split = compare(streams, ("rand", "prob"))
+    shared = compare(streams, ("rand", "prob"), layout="unified")
+    gain = {name: shared[name] / split[name] for name in split}
+    for row, figures in (("split", split), ("unified", shared), ("unified / split", gain)):
+        made.add(row, figures)
+    made.claim("RAND is the same in both", abs(gain["rand"] - 1) < NEAR, f"{gain['rand']:.3f}")
+    times = shared["gdj best"] / split["prob"]
     made.claim(
-        "it is the sharing that helps GDJ",
-        shared["gdj best"] > 1.05 * split["gdj best"],
-        f"unified over split: GDJ {shared['gdj best'] / split['gdj best']:.2f}, PROB {prob:.2f}",
+        "unified GDJ significantly outperforms split PROB", times > 1.05, f"{times:.2f} times"
+    )
+    made.claim(
+        "unified GDJ outperforms unified PROB, which the paper does not show",
+        shared["best / prob"] > 1,
+        f"{shared['best / prob']:.2f} times",
     )
     return made
 
 
-def many_streams(streams: list[Streams], quick: bool) -> Experiment:
+def several_streams(length: int, runs: int, quick: bool) -> Experiment:
     """Section 5.3.4: a join of 2 to 5 streams."""
     made = Experiment(f"Streams in one join, {BUFFER:.0%} of the window each")
-    for each in streams:
-        if each.name == "dew point":
-            continue  # the paper takes stock trades
-        ratios, keeps = [], []
-        for count in (2, 3) if quick else (2, 3, 4, 5):
-            traces, memory = each.make(count), round(BUFFER * each.full(count))
-            found = compare(traces, ("rand", "lru", "prob"), memory, each.within)
-            made.add(f"{each.name} {count}", with_ratio(found))
-            ratios.append(over(found))
-            keeps.append(found)
+    by_name: dict[str, list[Recalls]] = {}
+    for count in (2, 3) if quick else (2, 3, 4, 5):
+        for each in data.many_streams(count, length, runs)[: 1 if quick else None]:
+            found = compare(each, ("rand", "lru", "prob"))
+            made.add(f"{each.name}, {count} streams", found)
+            by_name.setdefault(each.name, []).append(found)
+    for name, rows in by_name.items():
+        ratios = [found["best / prob"] for found in rows]
         made.claim(
-            f"{each.name}: GDJ beats PROB, and by more the more streams there are",
+            f"{name}: GDJ beats PROB, and by more the more streams there are",
             min(ratios) > 1 and ratios == sorted(ratios),
-            " ".join(f"{ratio:.2f}" for ratio in ratios),
+            listed(ratios),
         )
-        falls = {name: keeps[-1][name] / keeps[0][name] for name in ("rand", "prob", "gdj best")}
+        falls = {who: rows[-1][who] / rows[0][who] for who in ("rand", "prob", "gdj best")}
         made.claim(
-            f"{each.name}: RAND and PROB degrade, GDJ copes",
+            f"{name}: RAND and PROB degrade, GDJ copes",
             falls["gdj best"] > 0.9 and max(falls["rand"], falls["prob"]) < 0.9,
-            "last over first: " + ", ".join(f"{name} {fall:.2f}" for name, fall in falls.items()),
+            "last over first: " + ", ".join(f"{who} {fall:.2f}" for who, fall in falls.items()),
         )
     return made
 
 
 def several_attributes(length: int, runs: int, quick: bool) -> Experiment:
     """Section 5.3.4: two streams joined on several attributes."""
-    made = Experiment(f"Attributes of two streams, {BUFFER:.0%} of the window each")
-    ratios = []
+    made = Experiment(f"Attributes of two streams, {BUFFER:.0%} buffer")
     for count in (1, 2) if quick else (1, 2, 3, 4):
-        source = synthetic(length, runs, attributes=count, others=0.0)
-        found = compare(
-            source.make(2), ("rand", "lru", "prob"), round(BUFFER * source.full()), source.within
-        )
-        made.add(f"{count}", with_ratio(found))
-        ratios.append(over(found))
-    shown = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    made.claim("GDJ outperforms PROB in all cases", min(ratios) > 1, shown)
-    made.claim("and gets better as attributes are added", ratios == sorted(ratios), shown)
+        streams = synthetic(length, runs, attributes=count, others=0.0)
+        made.add(f"{count} attribute(s)", compare(streams, ("rand", "lru", "prob")))
+    ratios = [found["best / prob"] for found in made.rows.values()]
+    made.claim("GDJ outperforms PROB in all cases", min(ratios) > 1, listed(ratios))
+    made.claim("and by more as attributes are added", ratios == sorted(ratios), listed(ratios))
     return made
 
 
 def skews(length: int, runs: int, quick: bool) -> Experiment:
     """Section 5.3.4: the second of two attributes more and more skewed, the first uniform."""
     made = Experiment(f"Skew of the second attribute, the first uniform; {BUFFER:.0%} buffer")
-    ratios = []
     for alpha in (0.1, 1.0) if quick else (0.1, 0.4, 0.7, 1.0, 1.5):
-        source = synthetic(length, runs, attributes=2, alpha=0.0, rise=alpha, others=0.0)
-        found = compare(
-            source.make(2), ("rand", "prob"), round(BUFFER * source.full()), source.within
-        )
-        made.add(f"{alpha}", with_ratio(found))
-        ratios.append(over(found))
-    shown = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    made.claim("PROB wins where the skew is small", ratios[0] < 1, shown)
-    made.claim("GDJ wins where it is large", ratios[-1] > 1, shown)
+        traces = [zipf(length, seed, attributes=2, alphas=[0.0, alpha]) for seed in range(runs)]
+        streams = Streams("synthetic", 500, traces)
+        made.add(f"skew {alpha}", compare(streams, ("rand", "lru", "prob")))
+    ratios = [found["best / prob"] for found in made.rows.values()]
+    made.claim("PROB wins where the skew is small", ratios[0] < 1, listed(ratios))
+    made.claim("GDJ wins where it is large", ratios[-1] > 1, listed(ratios))
     return made
 
 
 def dropping(streams: list[Streams], quick: bool) -> Experiment:
     """Section 5.4: a drop rate before the buffer, results against distortion."""
-    made = Experiment(f"Drop rate before a {BUFFER:.0%} buffer: recall, SSE and KL")
+    made = Experiment(f"Drop rate before a {BUFFER:.0%} buffer")
     rates = (0.0, 0.4, 0.8) if quick else (0.0, 0.2, 0.4, 0.6, 0.7, 0.8)
     for each in streams:
         curves = {}
@@ -255,24 +230,23 @@ def dropping(streams: list[Streams], quick: bool) -> Experiment:
             curves[name] = [sampled(each, policy, rate) for rate in rates]
             for measure in ("recall", "sse", "kl"):
                 figures = [point[measure] for point in curves[name]]
-                column = dict(zip((f"drop {rate}" for rate in rates), figures, strict=True))
-                made.add(f"{each.name} {name} {measure}", column)
+                row = dict(zip((f"{rate:.0%}" for rate in rates), figures, strict=True))
+                made.add(f"{each.name} {name} {measure}", row)
         claim_dropping(made, each.name, curves)
-    return turned(made)
+    return made
 
 
 def best_gdj(streams: Streams) -> str:
     """Return GDJ with the percentile that is best without dropping."""
-    memory = round(BUFFER * streams.full())
-    tuned = by_percentile(streams.make(2), memory, streams.within, layout="split")
+    tuned = by_percentile(streams)
     return f"gdj:percentile={max(tuned, key=lambda p: tuned[p])}"
 
 
 def sampled(streams: Streams, policy: str, rate: float) -> dict[str, float]:
     """Return recall and distortion at a drop rate."""
-    traces, memory, within = streams.make(2), round(BUFFER * streams.full()), streams.within
+    memory, within = round(BUFFER * streams.full), streams.within
     points = []
-    for seed, trace in enumerate(traces):
+    for seed, trace in enumerate(streams.traces):
         first = 2 * within * trace.streams
         exact = exact_tally(trace, within=within, first=first)
         terms: dict[str, Any] = {"within": within, "layout": "split", "first": first, "seed": seed}
@@ -322,16 +296,6 @@ def at_distortion(points: list[dict], limit: float, measure: str) -> float:
     return max(found, default=0.0)
 
 
-def turned(made: Experiment) -> Experiment:
-    """Return the experiment with its columns for rows: there are more policies than rates."""
-    columns: dict[str, dict[str, Any]] = {}
-    for name, figures in made.columns.items():
-        for row, figure in figures.items():
-            columns.setdefault(row, {})[name] = figure
-    made.columns = columns
-    return made
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="synthetic streams only, and short")
@@ -340,21 +304,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the report")
     given = parser.parse_args()
     runs, length = (1, 4_000) if given.quick else (given.runs, given.length)
-    streams = [synthetic(length, runs)] if given.quick else sources(length, runs)
+    two = [synthetic(length, runs)] if given.quick else data.two_streams(length, runs)
     experiments: list[Callable[[], Experiment]] = [
-        lambda: credit(streams, given.quick),
-        lambda: buffers(streams, given.quick),
+        lambda: credit(two),
+        lambda: buffers(two, given.quick),
         lambda: unified(length, runs),
-        lambda: many_streams(streams, given.quick),
+        lambda: several_streams(length, runs, given.quick),
         lambda: several_attributes(length, runs, given.quick),
         lambda: skews(length, runs, given.quick),
-        lambda: dropping(streams, given.quick),
+        lambda: dropping(two, given.quick),
     ]
     console, report = Console(), []
     for run in experiments:
         made = run()
         made.show(console)
-        report.append({"title": made.title, "columns": made.columns, "claims": made.claims})
+        report.append({"title": made.title, "rows": made.rows, "claims": made.claims})
         if given.json is not None:
             given.json.parent.mkdir(parents=True, exist_ok=True)
             given.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -5,8 +5,6 @@ exchange, and the dew points of one station in two years, hourly. Both need the 
 """
 
 import os
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +17,7 @@ from penstock.workloads.trace import interleave
 DATA = Path(os.environ.get("PENSTOCK_DATA", "../shared/data"))
 STOCK = [DATA / "twostream" / f"pecj_stock_{kind}.csv.gz" for kind in ("trades_cj", "orders_sb")]
 WEATHER = DATA / "sensors" / "beijing_prsa_12stations_hourly.csv.gz"
+YEAR = 8760  # hours
 
 
 class Streams(NamedTuple):
@@ -26,61 +25,65 @@ class Streams(NamedTuple):
 
     name: str
     within: int
-    make: Callable[[int], list[JoinTrace]]  # told how many streams; a trace per run
+    traces: list[JoinTrace]  # one per run
 
-    def full(self, streams: int = 2) -> int:
-        """Return the tuples that an exact join holds."""
-        return streams * (self.within + 1)
+    @property
+    def full(self) -> int:
+        """The tuples that an exact join holds."""
+        return self.traces[0].streams * (self.within + 1)
 
 
-def sources(length: int, runs: int) -> list[Streams]:
+def two_streams(length: int, runs: int) -> list[Streams]:
     """Return the synthetic streams, and the real ones as far as they are there."""
     found = [synthetic(length, runs)]
-    if all(path.exists() for path in STOCK):
-        found.append(Streams("stock", 1000, lambda streams: [_stock(streams, length)]))
+    if STOCK[1].exists():
+        found.append(Streams("stock", 1000, [_stock(length)]))
     if WEATHER.exists():
-        found.append(Streams("dew point", 200, lambda streams: [_dew_points(streams, length)]))
+        found.append(Streams("dew point", 200, [_dew_points(length)]))
     return found
 
 
-def synthetic(length: int, runs: int, **options) -> Streams:
+def many_streams(count: int, length: int, runs: int) -> list[Streams]:
+    """Return streams for one join of all: the synthetic ones, and stock trades dealt by turns.
+
+    Windows are short: results grow with their length to the power of the number of streams.
+    """
+    found = [synthetic(length, runs, within=50, streams=count)]
+    if STOCK[0].exists():
+        found.append(Streams("stock", 50, [dealt(_column(STOCK[0], "key"), count, length)]))
+    return found
+
+
+def synthetic(length: int, runs: int, within: int = 500, **options) -> Streams:
     """Return the paper's generator with its defaults, or with other options."""
-
-    @cache
-    def make(streams: int) -> list[JoinTrace]:
-        return [gdj(length, seed, streams=streams, **options) for seed in range(runs)]
-
-    return Streams("synthetic", 500, make)
+    return Streams("synthetic", within, [gdj(length, seed, **options) for seed in range(runs)])
 
 
-def dealt(keys: np.ndarray, streams: int, length: int, name: str) -> JoinTrace:
+def dealt(keys: np.ndarray, streams: int, length: int) -> JoinTrace:
     """Deal one sequence out to several streams by turns."""
     steps = min(length, len(keys) // streams)
     hands = keys[: streams * steps].reshape(steps, streams)
     side, key, time = interleave(list(hands.T))
-    return JoinTrace(side, key, time, streams=streams, name=name)
+    return JoinTrace(side, key, time, streams=streams, name="dealt")
 
 
-@cache
-def _stock(streams: int, length: int) -> JoinTrace:
-    """Trades and orders, row by row in turns; the row number is the time, as theirs is squeezed."""
+def _stock(length: int) -> JoinTrace:
+    """Trades and orders, row by row; the row number is the time, for theirs is squeezed."""
     trades, orders = (_column(path, "key") for path in STOCK)
-    rows = min(len(trades), len(orders))
-    both = np.stack([trades[:rows], orders[:rows]], axis=1).ravel()
-    return dealt(both, streams, length, "stock")
+    rows = min(len(trades), len(orders), length)
+    side, key, time = interleave([trades[:rows], orders[:rows]])
+    return JoinTrace(side, key, time, name="stock")
 
 
-@cache
-def _dew_points(streams: int, length: int) -> JoinTrace:
-    """The dew points of one station, a year to a stream, in tenths of a degree."""
+def _dew_points(length: int) -> JoinTrace:
+    """The dew points of one station in two years, hour by hour, in tenths of a degree."""
     options = pyarrow.csv.ConvertOptions(null_values=["NA"], strings_can_be_null=True)
     table = pyarrow.csv.read_csv(WEATHER, convert_options=options)
-    table = table.filter(pyarrow.compute.equal(table["station"], "Aotizhongxin"))
-    celsius = table["DEWP"].drop_null().to_numpy()
-    keys = np.rint(celsius * 10).astype(np.int64)
-    steps = min(length, len(keys) // streams, 8760)
-    side, key, time = interleave([keys[each * steps :][:steps] for each in range(streams)])
-    return JoinTrace(side, key, time, streams=streams, name="dew point")
+    here = np.flatnonzero(table["station"].to_numpy() == "Aotizhongxin")
+    celsius = table["DEWP"].take(here).drop_null().to_numpy()
+    keys, steps = np.rint(celsius * 10).astype(np.int64), min(length, YEAR)
+    side, key, time = interleave([keys[:steps], keys[YEAR:][:steps]])
+    return JoinTrace(side, key, time, name="dew point")
 
 
 def _column(path: Path, name: str) -> np.ndarray:
