@@ -116,14 +116,15 @@ class Sqlite:
         return (json.dumps(values),)
 
     def columns(self, connection: Any, source: str) -> pa.Schema:
-        seen = _ask(connection, f"SELECT * FROM {source} AS r LIMIT {SAMPLE}").schema
+        seen = _ask(connection, f"SELECT * FROM {source} AS r LIMIT {SAMPLE}")
         with connection.cursor() as cursor:  # only of a table or view does SQLite tell the types
             cursor.execute(f"CREATE TEMP VIEW penstock_columns AS SELECT * FROM {source}")
         declared = _ask(connection, "PRAGMA temp.table_info(penstock_columns)").to_pylist()
-        kinds = [_affinity(each["type"]) for each in declared]
-        return pa.schema(
-            [(field.name, kind or field.type) for field, kind in zip(seen, kinds, strict=True)]
-        )
+        kinds = [
+            _affinity(each["type"]) or _seen_type(column, each["type"])
+            for each, column in zip(declared, seen.columns, strict=True)
+        ]
+        return pa.schema(list(zip(seen.column_names, kinds, strict=True)))
 
     def select(self, name: str, kind: pa.DataType) -> str:
         for test, word in self.CASTS:
@@ -141,7 +142,14 @@ def _affinity(declared: str | None) -> pa.DataType | None:
         return pa.string()
     if any(word in words for word in ("REAL", "FLOA", "DOUB")):
         return pa.float64()
-    return pa.binary() if "BLOB" in words else None
+    return None
+
+
+def _seen_type(column: pa.ChunkedArray, declared: str | None) -> pa.DataType:
+    """Return the type that the first values have; a blob and no type at all are declared alike."""
+    if column.null_count < len(column):
+        return column.type
+    return pa.binary() if "BLOB" in (declared or "").upper() else pa.string()
 
 
 DIALECTS: dict[str, Dialect] = {

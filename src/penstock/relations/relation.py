@@ -73,12 +73,10 @@ def _names(given: str | Sequence[str] | None, argument: str) -> tuple[str, ...] 
 
 def _refuse_passwords(uri: str) -> None:
     """Refuse a password in plain text: it would travel with the plan."""
-    split = urlsplit(VARIABLE.sub("x", uri))  # what a variable stands for is not here
     plain = urlsplit(VARIABLE.sub("", uri))
     found = dict(parse_qsl(plain.query))
     if plain.password or any(found.get(name) for name in PASSWORDS):
         raise BadInput(
-            f"the uri of a relation must not hold a password (that of {split.hostname} does): it "
-            "would travel with the plan; write ${NAME} and set that variable of the environment, "
-            "or pass credentials="
+            "the uri of a relation must not hold a password, which would travel with the plan; "
+            "write ${NAME} and set that variable of the environment, or pass credentials="
         )

@@ -93,6 +93,5 @@ class LookupMetrics:
 def read_lookup(row: dict[str, Any], batch: int) -> LookupMetrics:
     """Return the figures of one progress report."""
     counts = np.array([row[name] for name in ages.NAMES])
-    totals = [int(row[name]) for name in (*COUNTED, "held", "bytes")]
-    median, most = (ages.quantile(counts, share) for share in (0.5, 0.99))
-    return LookupMetrics(batch, *totals, staleness_p50=median, staleness_p99=most)
+    values: list[Any] = [batch, *(int(row[name]) for name in (*COUNTED, "held", "bytes"))]
+    return LookupMetrics(*values, *(ages.quantile(counts, share) for share in (0.5, 0.99)))
