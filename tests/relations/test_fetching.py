@@ -123,7 +123,7 @@ def test_new_columns_do_no_harm_and_lost_ones_are_named():
     more = fetcher(lambda k: pa.table({"new": k, "name": ["x"], "k": k}))
     assert more.fetch(keys(1)).rows.column_names == ["k", "name"]
     less = fetcher(lambda k: pa.table({"k": k, "title": ["x"]}))
-    with pytest.raises(BadInput, match="lacks the column 'name'.*it has k, title"):
+    with pytest.raises(BadInput, match=r"lacks the column 'name'.*it has k, title"):
         less.fetch(keys(1))
 
 
@@ -132,7 +132,7 @@ def test_types_are_kept():
     assert wide.fetch(keys(1)).rows.to_pylist() == [{"k": 1, "name": "7"}]
     texts = pa.schema([("k", pa.int64()), ("n", pa.int64())])
     odd = fetcher(lambda k: pa.table({"k": k, "n": ["seven"]}), promised=texts)
-    with pytest.raises(BadInput, match="column 'n' of .* was int64 .* now an answer has string"):
+    with pytest.raises(BadInput, match=r"column 'n' of .* was int64 .* now an answer has string"):
         odd.fetch(keys(1))
 
 

@@ -93,5 +93,5 @@ def test_keys_of_both_sides_are_as_many():
 
 
 def test_unknown_databases():
-    with pytest.raises(BadInput, match="must begin with one of postgresql.*got 'mysql'"):
+    with pytest.raises(BadInput, match=r"must begin with one of postgresql.*got 'mysql'"):
         dialect_of("mysql://db/shop")

@@ -30,6 +30,7 @@ class Database:
         """Return the key columns and the wanted ones as the database has them."""
         address = address_of(self.relation)
         dialect = dialect_of(address.uri)
+        self.close()  # an older connection may not have seen how the table has changed
         try:
             found = dialect.columns(self._connection(address), self._from())
         finally:
@@ -76,7 +77,10 @@ class Database:
     def is_empty(self) -> bool:
         """Tell whether there is no row at all."""
         sql = f"SELECT 1 AS one FROM {self._from()} AS r LIMIT 1"
-        return self._run(address_of(self.relation), sql, None).num_rows == 0
+        try:
+            return self._run(address_of(self.relation), sql, None).num_rows == 0
+        finally:
+            self.close()
 
     def _from(self) -> str:
         if self.relation.table is not None:
