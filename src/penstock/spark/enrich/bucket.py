@@ -76,13 +76,20 @@ class LookupBucket:
     def take(
         self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
     ) -> Outcome:
-        """Take the packets of one micro-batch: changes first, then the events in their order."""
+        """Take the packets of one micro-batch and return the events with their rows."""
+        if self.stored_bytes and not any(packet for _, packet in packets):
+            return Outcome([], self._report(self.stored_bytes), None)
+        made = self.serve(packets)
+        # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
+        state = encode(self._stored())
+        return Outcome(made, self._report(len(state)), state)
+
+    def serve(self, packets: list[tuple[int, bytes]]) -> list[Packet]:
+        """Take changes first, then the events in their order."""
         tables: list[list[pa.Table]] = [[], []]
         for side, packet in packets:
             if packet:
                 tables[side].append(from_ipc(packet))
-        if not any(tables) and self.stored_bytes:
-            return Outcome([], self._report(self.stored_bytes), None)
         for table in tables[CHANGES]:
             self._invalidate(table.column(KEY).drop_null().to_numpy())
         made: list[Packet] = []
@@ -90,8 +97,7 @@ class LookupBucket:
             whole = pa.concat_tables(tables[EVENTS])
             for first in range(0, whole.num_rows, PIECE):
                 made += self._serve(read_events(self.plan.events, whole.slice(first, PIECE)))
-        state = encode(self._stored())
-        return Outcome(made, self._report(len(state)), state)
+        return made
 
     def _invalidate(self, keys: np.ndarray) -> None:
         self.totals["changes"] += len(keys)
