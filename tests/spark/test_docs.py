@@ -14,7 +14,9 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/join.md", "docs/counting.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md"]
+)
 def test_every_block_runs(spark, page):
     names: dict = {}
     found = blocks(page)
