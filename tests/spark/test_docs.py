@@ -8,6 +8,7 @@ import pytest
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md"]
 
 
 def blocks(page: str) -> list[str]:
