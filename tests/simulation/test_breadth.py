@@ -13,9 +13,8 @@ from tests.simulation.replay import naive_replay
 SETTINGS = {
     "figure 6, unified": (gdj(120, 1, streams=4, pairs=True, domain=12), "unified"),
     "figure 6, split": (gdj(120, 1, streams=4, pairs=True, domain=12), "split"),
-    **{f"figure 7, {n} streams": (gdj(90, 1, streams=n, domain=6), "unified") for n in (3, 4, 5)},
+    "figure 7, 5 streams": (gdj(90, 1, streams=5, domain=6), "unified"),
     "figure 7, 3 attributes": (gdj(150, 1, attributes=3, domain=20), "unified"),
-    "both": (gdj(60, 1, streams=4, attributes=2, domain=8, others=0.75), "unified"),
 }
 NAMES = [policy.name for policy in ALL if "joining" in policy.problems and not policy.plain]
 
