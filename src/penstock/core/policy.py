@@ -27,6 +27,10 @@ A policy may also think in Python from time to time, where compiled code will no
 says after how many more arrivals `refresh(state)` must be called, which returns the state to go on
 with. Both go by arrivals alone, so that nothing depends on how these were cut into batches.
 
+A parameter in `tunable` may be left to the engine, as `auto`: it tries the values out in miniature
+while it runs (`engines.tuning`), and `retuned(state, fresh)` returns the state under the parameters
+of `fresh`, a new state made with those to go on with.
+
 Costs are O(1) or O(log M) per call. Nothing may depend on slot *numbers*: the same tuples may sit
 in other slots after a restore. Randomness comes from a generator in the state (`core.rng`).
 """
@@ -35,6 +39,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import product
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -47,6 +52,7 @@ from .shape import Shape
 REFUSE = -1
 JOINING, CACHING = "joining", "caching"
 UNKNOWN_SCALE = 65_536  # rows assumed where the budget is given in bytes, or not at all
+AUTO = "auto"  # the value of a parameter that is found while it runs
 
 
 class Setup(NamedTuple):
@@ -59,6 +65,13 @@ class Setup(NamedTuple):
     together: bool = False  # several newcomers of one time are decided about at once
     problem: str = JOINING
     models: tuple[Any, ...] | None = None  # what is known of each stream beforehand
+
+
+class Tunable(NamedTuple):
+    """The values among which a parameter is found, and the one to begin with."""
+
+    values: tuple[Any, ...]
+    start: Any
 
 
 @jit
@@ -85,6 +98,8 @@ class Policy:
     refresh: Callable[[Any], Any] | None = None
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
     tracked: Callable[[Any], int] | None = None  # how many slots its state knows of, for checks
+    tunable: dict[str, Tunable] = field(default_factory=dict, repr=False, compare=False)
+    retuned: Callable[[Any, Any], Any] | None = None
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +152,31 @@ class Chosen:
         return f"{self.policy.name}:" + ",".join(f"{k}={v}" for k, v in self.params.items())
 
     def make_state(self, setup: Setup) -> Any:
-        return self.policy.make_state(setup, **self.params)
+        return self.policy.make_state(setup, **self.starting.params)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether some parameter is to be found while it runs."""
+        return bool(self._found)
+
+    @property
+    def starting(self) -> "Chosen":
+        """The policy as it begins: what is left to be found has its first value."""
+        return self._with({name: self.policy.tunable[name].start for name in self._found})
+
+    @property
+    def candidates(self) -> tuple["Chosen", ...]:
+        """The policy with every combination of values for what is left to be found."""
+        values = (self.policy.tunable[name].values for name in self._found)
+        return tuple(self._with(dict(zip(self._found, each))) for each in product(*values))
+
+    @property
+    def _found(self) -> list[str]:
+        """The parameters that are to be found while it runs."""
+        return [name for name in self.policy.tunable if self.params.get(name) == AUTO]
+
+    def _with(self, values: dict[str, Any]) -> "Chosen":
+        return Chosen(self.policy, self.params | values)
 
 
 def parse(text: str, known: tuple[Policy, ...]) -> Chosen:
@@ -171,14 +210,16 @@ def _read(policy: Policy, key: str, text: str) -> Any:
     kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
     if NoneType in kinds and text.lower() == "none":
         return None
+    if key in policy.tunable and text.lower() == AUTO:
+        return AUTO
     wanted = next(k for k in kinds if k is not NoneType)
     truths = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     try:
         return truths[text.lower()] if wanted is bool else wanted(text)
     except (KeyError, ValueError):
+        kind = wanted.__name__ + f" or {AUTO}" * (key in policy.tunable)
         raise BadInput(
-            f"parameter {key!r} of policy {policy.name!r} must be of type {wanted.__name__}, "
-            f"got {text!r}"
+            f"parameter {key!r} of policy {policy.name!r} must be of type {kind}, got {text!r}"
         ) from None
 
 

@@ -28,8 +28,10 @@ from ..core.policy import (
 from ..core.slots import FOREVER, Held, make_held
 from ..errors import BadInput
 from .refresh import most_arrivals, refreshed
-from .saved import flatten, pack_header, unflatten, unpack_header
+from .saved import flatten, pack_header, part, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
+from .trials import Columns, Tools
+from .tuning import Tuner, share_of
 
 FORMAT = 1
 CHUNK = 65_536  # references between two looks at whether the tables must grow
@@ -171,6 +173,7 @@ class Lookup:
             np.zeros(5, np.int64),
         )
         self._state = self._fresh_state()
+        self._tuner = self._make_tuner()
 
     def push(self, key: npt.ArrayLike, *, emit: bool = True) -> Outcome:
         """Take a batch of references and return what became of each.
@@ -188,13 +191,32 @@ class Lookup:
         out = _outcome(len(keys) if emit else 0)
         run = compile_lookup(self.chosen.policy)
         start, policy = 0, self.chosen.policy
+        if self._tuner is not None:
+            self._tuner.watch((keys,), keys)
         while start < len(keys):
             stop = min(start + CHUNK, len(keys), start + most_arrivals(policy, [self._state]))
+            if self._tuner is not None:
+                stop = self._tuner.stop(stop)
             self._reserve(stop - start)
             run(self._tables, self._state, keys, start, stop, self._limit, emit, out)
             self._state = refreshed(policy, self._state)
+            if self._tuner is not None and self._tuner.take(stop):
+                self._state = self._tuner.adopted(self._state)
             start = stop
         return out
+
+    def _make_tuner(self) -> Tuner | None:
+        if not self.chosen.is_tuned:
+            return None
+        share = share_of(self._limit)
+        budget = max(1, round(self._limit * share))
+        tools = Tools(lambda chosen: Lookup(chosen, budget), _show, _found, Lookup.restore)
+        return Tuner(self.chosen, share, tools)
+
+    @property
+    def in_force(self) -> Chosen:
+        """The policy with the parameters that are in force now, also those found by itself."""
+        return self.chosen if self._tuner is None else self._tuner.in_force
 
     def _fresh_state(self) -> Any:
         capacity = capacity_of(self._tables.free)
@@ -278,6 +300,8 @@ class Lookup:
         for name in ("time", "born"):
             saved[f"held.{name}"] = tables.held.at[name][live]
         saved["counts"] = tables.counts.copy()
+        if self._tuner is not None:
+            saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
         return saved | flatten(self._state, "policy")
 
     @classmethod
@@ -304,6 +328,16 @@ class Lookup:
         claim_slots(tables.free, live)
         keymap.fill(tables.buckets, 0, saved["held.key"], live)
         self._state = unflatten(self._state, "policy", saved)
+        if self._tuner is not None:
+            self._tuner.load(part(saved, "tuner."))
+
+
+def _show(miniature: Lookup, columns: Columns) -> None:
+    miniature.push(columns[0], emit=False)
+
+
+def _found(miniature: Lookup) -> int:
+    return miniature.hits
 
 
 def _empty(capacity: int) -> Held:
