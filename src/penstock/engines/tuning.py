@@ -16,11 +16,11 @@ from .sample import sampled
 from .saved import part
 from .trials import Columns, Tools, Trials
 
-ROOM = 256  # tuples in a miniature
+ROOM = 512  # tuples in a miniature
 ROW_BYTES = 100  # assumed of a row where the budget is in bytes
 FIRST = 64  # sampled rows before the first choice
-PART = 16  # then a choice whenever this part of what came has come again,
-MOST = 2048  # or so many rows
+PART = 32  # then a choice whenever this part of what came has come again,
+MOST = 4096  # or so many rows
 LIFE = 50_000  # sampled rows after which a result has been forgotten, nearly
 LEAD = 1.002  # how many times as much a new candidate must have found, and one more
 
@@ -28,7 +28,7 @@ LEAD = 1.002  # how many times as much a new candidate must have found, and one 
 def share_of(budget: int, sized: bool = False) -> float:
     """Return the share of the keys that a miniature sees.
 
-    >>> share_of(200), share_of(2560), share_of(256_000, sized=True)
+    >>> share_of(200), share_of(5120), share_of(512_000, sized=True)
     (1.0, 0.1, 0.1)
     """
     rows = budget / ROW_BYTES if sized else budget
