@@ -28,8 +28,12 @@ def written_parameters(function: Callable) -> dict[str, inspect.Parameter]:
     }
 
 
-def read_options(whose: str, text: str, parameters: Parameters) -> dict[str, Any]:
+def read_options(
+    whose: str, text: str, parameters: Parameters, words: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Read `key=value,...` against the parameters of whatever `whose` names.
+
+    `words` are what some parameters may be besides a value of their type.
 
     >>> def rain(*, drops: int = 3, wind: float | None = None): ...
     >>> read_options("workload 'rain'", "drops=5, wind=none", written_parameters(rain))
@@ -43,7 +47,7 @@ def read_options(whose: str, text: str, parameters: Parameters) -> dict[str, Any
         if key not in parameters:
             some = nearest(key, list(parameters)) if parameters else "it has none"
             raise BadInput(f"unknown parameter {key!r} of {whose}; {some}")
-        options[key] = _read(whose, parameters[key], value)
+        options[key] = _read(whose, parameters[key], value, (words or {}).get(key))
     return options
 
 
@@ -54,17 +58,19 @@ def nearest(word: str, known: list[str]) -> str:
     return f"{hint}Known: {', '.join(known)}"
 
 
-def _read(whose: str, parameter: inspect.Parameter, text: str) -> Any:
-    """Read a parameter's text as the type that the function declares."""
+def _read(whose: str, parameter: inspect.Parameter, text: str, word: str | None) -> Any:
+    """Read a parameter's text as the type that the function declares, or as the word."""
+    if word is not None and text.lower() == word:
+        return word
     if NoneType in _kinds(parameter) and text.lower() == "none":
         return None
     wanted = _wanted(parameter)
     try:
         return TRUTHS[text.lower()] if wanted is bool else wanted(text)
     except (KeyError, ValueError):
+        kind = wanted.__name__ + (f" or {word}" if word else "")
         raise BadInput(
-            f"parameter {parameter.name!r} of {whose} must be of type {wanted.__name__}, "
-            f"got {text!r}"
+            f"parameter {parameter.name!r} of {whose} must be of type {kind}, got {text!r}"
         ) from None
 
 

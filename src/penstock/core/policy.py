@@ -27,6 +27,10 @@ A policy may also think in Python from time to time, where compiled code will no
 says after how many more arrivals `refresh(state)` must be called, which returns the state to go on
 with. Both go by arrivals alone, so that nothing depends on how these were cut into batches.
 
+A parameter in `tunable` may be left to the engine, as `auto`: it tries the values out in miniature
+while it runs (`engines.tuning`), and `retuned(state, fresh)` returns the state under the parameters
+of `fresh`, a new state made with those to go on with.
+
 Costs are O(1) or O(log M) per call. Nothing may depend on slot *numbers*: the same tuples may sit
 in other slots after a restore. Randomness comes from a generator in the state (`core.rng`).
 """
@@ -34,6 +38,7 @@ in other slots after a restore. Randomness comes from a generator in the state (
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +51,7 @@ from .shape import Shape
 REFUSE = -1
 JOINING, CACHING = "joining", "caching"
 UNKNOWN_SCALE = 65_536  # rows assumed where the budget is given in bytes, or not at all
+AUTO = "auto"  # the value of a parameter that is found while it runs
 
 
 class Setup(NamedTuple):
@@ -58,6 +64,13 @@ class Setup(NamedTuple):
     together: bool = False  # several newcomers of one time are decided about at once
     problem: str = JOINING
     models: tuple[Any, ...] | None = None  # what is known of each stream beforehand
+
+
+class Tunable(NamedTuple):
+    """The values among which a parameter is found, and the one to begin with."""
+
+    values: tuple[Any, ...]
+    start: Any
 
 
 @jit
@@ -85,6 +98,8 @@ class Policy:
     plain: bool = False  # defined for one join of two streams only
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
     tracked: Callable[[Any], int] | None = None  # how many slots its state knows of, for checks
+    tunable: dict[str, Tunable] = field(default_factory=dict, repr=False, compare=False)
+    retuned: Callable[[Any, Any], Any] | None = None
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +152,31 @@ class Chosen:
         return f"{self.policy.name}:" + ",".join(f"{k}={v}" for k, v in self.params.items())
 
     def make_state(self, setup: Setup) -> Any:
-        return self.policy.make_state(setup, **self.params)
+        return self.policy.make_state(setup, **self.starting.params)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether some parameter is to be found while it runs."""
+        return bool(self._found)
+
+    @property
+    def starting(self) -> "Chosen":
+        """The policy as it begins: what is left to be found has its first value."""
+        return self._with({name: self.policy.tunable[name].start for name in self._found})
+
+    @property
+    def candidates(self) -> tuple["Chosen", ...]:
+        """The policy with every combination of values for what is left to be found."""
+        values = (self.policy.tunable[name].values for name in self._found)
+        return tuple(self._with(dict(zip(self._found, each))) for each in product(*values))
+
+    @property
+    def _found(self) -> list[str]:
+        """The parameters that are to be found while it runs."""
+        return [name for name in self.policy.tunable if self.params.get(name) == AUTO]
+
+    def _with(self, values: dict[str, Any]) -> "Chosen":
+        return Chosen(self.policy, self.params | values)
 
 
 def parse(text: str, known: tuple[Policy, ...]) -> Chosen:
@@ -147,7 +186,8 @@ def parse(text: str, known: tuple[Policy, ...]) -> Chosen:
     if name not in policies:
         raise BadInput(f"unknown policy {name!r}; {nearest(name, list(policies))}")
     policy = policies[name]
-    return Chosen(policy, read_options(f"policy {name!r}", tail, policy.parameters))
+    words = dict.fromkeys(policy.tunable, AUTO)
+    return Chosen(policy, read_options(f"policy {name!r}", tail, policy.parameters, words))
 
 
 def grown(old: Any, new: Any) -> Any:

@@ -21,9 +21,11 @@ from .batch import Window, prepare
 from .dropping import make_dropping
 from .recount import recount
 from .refresh import most_arrivals, refreshed
-from .saved import flatten, pack_header, unflatten, unpack_header
+from .saved import flatten, pack_header, part, unflatten, unpack_header
 from .shares import split_budget
 from .tables import capacity_of, claim_slots, grow_tables, live_slots, make_tables
+from .trials import Columns, Tools
+from .tuning import Tuner, share_of
 
 FORMAT = 2
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
@@ -49,7 +51,8 @@ class Join:
     [1, 0]
 
     Parameters:
-        policy: a name with parameters, as in `"gdj:percentile=0.9"`, or a `Policy`.
+        policy: a name with parameters, as in `"gdj:percentile=0.9"`, or a `Policy`. Of some the
+            parameters can be found while it runs: `"gdj:percentile=auto"`.
         budget: the rows (with `sized`: bytes) that may be held; None for all that the window needs.
         within: the window, in units of time, or with `window="count"` in tuples of the stream.
         joins: which streams meet on which attributes; see `core.shape`.
@@ -101,6 +104,7 @@ class Join:
         self._scales = [UNKNOWN_SCALE] * lanes if budget is None or sized else self._budgets
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
         self._states = self._fresh_states()
+        self._tuner = self._make_tuner()
         self._next_row = 0
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
         self._dropped = np.zeros(shape.streams, np.int64)
@@ -136,6 +140,8 @@ class Join:
         self._next_row += int(batch.arrived.sum())
         self._outside += batch.arrived, batch.late, batch.null
         self._dropped += batch.dropped
+        if self._tuner is not None:
+            self._tuner.watch(self._shown(batch.rows), batch.rows.key[:, 0])
         width = self.form.shape.sides + (len(self.form.shape.joins) > 1)
         parts = [np.empty((0, width), np.int64)]
         start, taken = 0, len(batch.rows.stream)
@@ -144,6 +150,8 @@ class Join:
             self._reserve(stop - start)
             parts += self._run(batch.rows, start, stop, emit, width)
             self._states = tuple(refreshed(self.chosen.policy, each) for each in self._states)
+            if self._tuner is not None and self._tuner.take(stop):
+                self._states = tuple(self._tuner.adopted(each) for each in self._states)
             start = stop
         return self._matches(np.concatenate(parts))
 
@@ -166,10 +174,51 @@ class Join:
     def _chunk_end(self, rows: kernel.Rows, start: int) -> int:
         taken = len(rows.stream)
         stop = min(start + CHUNK, taken, start + most_arrivals(self.chosen.policy, self._states))
+        if self._tuner is not None:
+            stop = self._tuner.stop(stop)
         if self.form.together:  # rows of one time must not be torn apart
             while stop < taken and rows.time[stop] == rows.time[stop - 1]:
                 stop += 1
         return stop
+
+    def _make_tuner(self) -> Tuner | None:
+        if not self.chosen.is_tuned:
+            return None
+        share = share_of(sum(self._budgets), self.form.sized)
+        tools = Tools(lambda chosen: self._miniature(chosen, share), _show, _found, Join.restore)
+        return Tuner(self.chosen, share, tools)
+
+    def _miniature(self, chosen: Chosen, share: float) -> "Join":
+        """Return a join like this one for a share of the keys."""
+        form = self.form
+        budgets = [max(1, round(each * share)) for each in self._budgets]
+        within = self.within
+        if form.counting and within is not None:
+            within = max(1, round(within * share))
+        return Join(
+            chosen,
+            sum(budgets),
+            within=within,
+            window="count" if form.counting else "time",
+            joins=form.shape.joins,
+            layout=self.layout,
+            shares=[each / sum(budgets) for each in budgets],
+            delay=self.delay,
+            clock=self.clock,
+            together=form.together,
+            sized=form.sized,
+            seed=self.seed,
+        )
+
+    def _shown(self, rows: kernel.Rows) -> Columns:
+        """Return what a miniature has to know of the rows."""
+        columns = rows.stream, rows.key, rows.time, rows.deadline
+        return (*columns, rows.size) if self.form.sized else columns
+
+    @property
+    def in_force(self) -> Chosen:
+        """The policy with the parameters that are in force now, also those found by itself."""
+        return self.chosen if self._tuner is None else self._tuner.in_force
 
     def _matches(self, found: np.ndarray) -> Matches:
         sides = self.form.shape.sides
@@ -334,6 +383,8 @@ class Join:
             saved["slot"] = live.astype(np.int32)
             for lane, state in enumerate(self._states):
                 saved |= flatten(state, f"policy.{lane}")
+        if self._tuner is not None:
+            saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
         saved["header"] = pack_header(self._header())
         return saved
 
@@ -404,6 +455,8 @@ class Join:
         if same_policy:  # a policy's tables keep the scale that they were made for
             join._scales = header["scales"]
             join._states = join._fresh_states()
+            if join._tuner is not None:
+                join._tuner.load(part(saved, "tuner."), join.budget != header["budget"])
         join._load(saved, header, same_policy)
         return join
 
@@ -449,6 +502,16 @@ class Join:
     def _columns(self) -> list[str]:
         """Return the fields of a tuple that are worth saving."""
         return ["time", "deadline", "row", "born", "stream"] + ["size"] * self.form.sized
+
+
+def _show(miniature: Join, columns: Columns) -> None:
+    stream, key, time, deadline, *size = columns
+    end = None if miniature.form.counting else deadline
+    miniature.push(stream, key, time, end=end, size=size[0] if size else None, emit=False)
+
+
+def _found(miniature: Join) -> int:
+    return miniature.results
 
 
 def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> list[int]:

@@ -29,8 +29,10 @@ from ..core.slots import FOREVER, Held, make_held
 from ..errors import BadInput
 from . import upkeep
 from .refresh import most_arrivals, refreshed
-from .saved import flatten, pack_header, unflatten, unpack_header
+from .saved import flatten, pack_header, part, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
+from .trials import Columns, Tools
+from .tuning import Tuner, share_of
 from .upkeep import EVICTED, HITS, MISSES, REFUSED, TAKEN, USED
 
 FORMAT = 2
@@ -190,6 +192,7 @@ class Lookup:
             np.zeros(6, np.int64),
         )
         self._state = self._fresh_state()
+        self._tuner = self._make_tuner()
 
     def push(
         self, key: npt.ArrayLike, *, size: npt.ArrayLike | None = None, emit: bool = True
@@ -204,11 +207,17 @@ class Lookup:
         out = _outcome(len(keys) if emit else 0)
         run = compile_lookup(self.chosen.policy, self.sized)
         start, policy = 0, self.chosen.policy
+        if self._tuner is not None:
+            self._tuner.watch((keys, sizes) if self.sized else (keys,), keys)
         while start < len(keys):
             stop = min(start + CHUNK, len(keys), start + most_arrivals(policy, [self._state]))
+            if self._tuner is not None:
+                stop = self._tuner.stop(stop)
             self._reserve(stop - start)
             run(self._tables, self._state, keys, sizes, start, stop, self._limit, emit, out)
             self._state = refreshed(policy, self._state)
+            if self._tuner is not None and self._tuner.take(stop):
+                self._state = self._tuner.adopted(self._state)
             start = stop
         return out
 
@@ -233,6 +242,21 @@ class Lookup:
         run = upkeep.compile_discard(self.chosen.policy, self.sized)
         run(self._tables, self._state, keys, gone)
         return gone
+
+    def _make_tuner(self) -> Tuner | None:
+        if not self.chosen.is_tuned:
+            return None
+        share = share_of(self._limit, self.sized)
+        budget = max(1, round(self._limit * share))
+        tools = Tools(
+            lambda chosen: Lookup(chosen, budget, sized=self.sized), _show, _found, Lookup.restore
+        )
+        return Tuner(self.chosen, share, tools)
+
+    @property
+    def in_force(self) -> Chosen:
+        """The policy with the parameters that are in force now, also those found by itself."""
+        return self.chosen if self._tuner is None else self._tuner.in_force
 
     def _fresh_state(self) -> Any:
         capacity = capacity_of(self._tables.free)
@@ -331,6 +355,8 @@ class Lookup:
         for name in self._columns():
             saved[f"held.{name}"] = tables.held.at[name][live]
         saved["counts"] = tables.counts.copy()
+        if self._tuner is not None:
+            saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
         return saved | flatten(self._state, "policy")
 
     @classmethod
@@ -359,6 +385,8 @@ class Lookup:
         if same_policy:  # a policy's tables keep the scale that they were made for
             cache._scale = header["scale"]
             cache._state = cache._fresh_state()
+            if cache._tuner is not None:
+                cache._tuner.load(part(saved, "tuner."), cache.budget != header["budget"])
         if header["capacity"] > capacity_of(cache._tables.free):
             cache._grow(header["capacity"])
         cache._load(saved, same_policy)
@@ -383,6 +411,14 @@ class Lookup:
     def _columns(self) -> list[str]:
         """Return the fields of a row that are worth saving."""
         return ["time", "born"] + ["size"] * self.sized
+
+
+def _show(miniature: Lookup, columns: Columns) -> None:
+    miniature.push(columns[0], size=columns[1] if miniature.sized else None, emit=False)
+
+
+def _found(miniature: Lookup) -> int:
+    return miniature.hits
 
 
 def _keys(key: npt.ArrayLike) -> np.ndarray:
