@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import config
 
 from penstock.core.policy import Setup
 from penstock.engines import Join, Lookup, tuning
 from penstock.engines.trials import Tools, Trials
 from penstock.policies import choose
 from tests.compare import assert_same_join, assert_same_lookup, spec
+from tests.marks import long
 from tests.naive import tuning as naive
 
-compiled = pytest.mark.skipif(config.DISABLE_JIT, reason="too many steps for plain Python")
 TUNED = [("gdj", {"percentile": "auto"}), ("clock", {"rho": "auto"})]
 # One policy a shape: each pair is a kernel to compile, and what is tuned does not depend on it.
 SHAPES = [
@@ -97,7 +96,7 @@ def recent(length, seed=1):
     return 5000 + np.arange(length) // 4 - np.random.default_rng(seed).integers(0, 12, length)
 
 
-@compiled
+@long
 @pytest.mark.parametrize("policy", ["gdj:percentile=auto", "clock:rho=auto"])
 @pytest.mark.parametrize("stream", [favourites, recent])
 def test_finds_what_the_best_candidate_finds(policy, stream):
@@ -111,7 +110,7 @@ def test_finds_what_the_best_candidate_finds(policy, stream):
     assert mine > 0.97 * max(found.values())
 
 
-@compiled
+@long
 @pytest.mark.parametrize("policy", ["gdj:percentile=auto", "clock:rho=auto"])
 def test_another_stream_another_choice(policy):
     cache, choices = Lookup(policy, 20), []
@@ -128,7 +127,7 @@ def test_before_anything_is_known_it_is_the_first_candidate():
     assert str(Join("gdj", 5).in_force) == "gdj"
 
 
-@compiled
+@long
 @pytest.mark.parametrize("size", [1, 50, 777])
 def test_the_cuts_do_not_matter_nor_do_restores(size):
     random = np.random.default_rng(5)
@@ -160,7 +159,7 @@ def test_another_budget_keeps_the_choice_and_begins_to_judge_anew():
     assert {len(larger.save()[name]) for name in miniatures} == {40}
 
 
-@compiled
+@long
 def test_what_it_takes_does_not_grow_with_the_memory():
     random = np.random.default_rng(3)
     keys = random.zipf(1.1, 60_000) % 50_000

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from penstock.engines import Join, Lookup
 from penstock.policies import ALL
 from tests.compare import assert_same_join, assert_same_lookup, cut, listed, push_rows, streams
+from tests.marks import long
 from tests.naive.offline import lfd_hits
 
 # Every policy by its name, and with all parameters found while running where it can find some.
@@ -68,6 +69,7 @@ def test_output_does_not_depend_on_the_cuts(name, data, budget):
     assert pieces.counters["evicted"].tolist() == whole.counters["evicted"].tolist()
 
 
+@long
 @pytest.mark.parametrize("name", JOINING)
 def test_same_seed_same_output(name):
     random = np.random.default_rng(1)
@@ -80,6 +82,7 @@ def test_same_seed_same_output(name):
     assert outputs[0] == outputs[1]
 
 
+@long
 @pytest.mark.parametrize("name", JOINING)
 def test_never_invents_a_result(name):
     random = np.random.default_rng(2)
@@ -99,6 +102,7 @@ def test_hits_are_at_most_those_of_hindsight(name, keys, budget):
     assert cache.hits <= lfd_hits(keys, budget)
 
 
+@long
 @pytest.mark.parametrize("name", JOINING)
 def test_grows_beyond_the_first_tables_without_a_trace(name):
     """More tuples than the tables are first made for, cut in two ways."""

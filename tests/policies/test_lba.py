@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import config
 
 from penstock.core.shape import all_streams
 from penstock.engines import Join
 from penstock.errors import BadInput
 from penstock.profiling import Locality, Weights, fit_likelihood
 from tests.compare import listed, push_rows, streams
+from tests.marks import long
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.policies.lba import Lba
 
-long = pytest.mark.skipif(config.DISABLE_JIT, reason="too many steps for plain Python")
 BOTH = pytest.mark.parametrize("name", ["lba", "elba"])
 
 
