@@ -20,7 +20,7 @@ from ..profiling.reuse import stack_distances
 from ..profiling.sampled import Curve
 from ..profiling.stretches import Stretches
 from ..workloads.trace import Ints
-from .bins import LAST
+from .bins import LAST, bin_of
 from .estimate import ratio
 
 ENOUGH = 400  # sampled keys that a stack distance spans, above which the sample tells it well
@@ -28,8 +28,8 @@ ENOUGH = 400  # sampled keys that a stack distance spans, above which the sample
 Floats = NDArray[np.float64]
 
 
-def short_depths(known: Stretches, rate: float) -> tuple[int, Floats, Floats]:
-    """Return up to which stack distance the runs are asked; how many tuples have each; of how many.
+def short_depths(known: Stretches, rate: float) -> tuple[Floats, Floats]:
+    """Return how many tuples have each stack distance up to what the runs know; and of how many.
 
     The counts are float64[runs, distance + 1] and float64[runs].
     """
@@ -43,7 +43,7 @@ def short_depths(known: Stretches, rate: float) -> tuple[int, Floats, Floats]:
         depth = stack_distances(one.key, one.before)[sure]
         found.append(np.bincount(depth[(depth > 0) & (depth <= room)], minlength=room + 1))
         told.append(sure.sum())
-    return room, np.array(found, np.float64), np.array(told, np.float64)
+    return np.array(found, np.float64), np.array(told, np.float64)
 
 
 def short_gaps(known: Stretches, room: int) -> tuple[Floats, Floats]:
@@ -71,11 +71,11 @@ def joined(
     """
     count, told = short
     room = count.shape[1] - 1
-    near = np.append(LAST[room > LAST], room)
+    ends = LAST[: _last_used(all_keys) + 1]
+    near, far = np.append(LAST[: int(bin_of(room))], room), ends[ends > room]
     value, error = ratio(np.cumsum(count, axis=1)[:, near], told, runs_known)
     value = np.minimum(value, end.value)
-    far = LAST[(room < LAST) & (LAST[_last_used(all_keys)] >= LAST)]
-    run, run_error = _between(all_keys, groups, room, far, keys_known)
+    run, run_error = _between(all_keys, groups, far, keys_known)
     left = end.value - value[-1]
     part = value[-1] + left * run
     off = np.sqrt(
@@ -89,19 +89,16 @@ def _last_used(bins: Floats) -> int:
     return int(used[-1]) if len(used) else 0
 
 
-def _between(
-    all_keys: Floats, groups: Floats, room: int, far: Ints, known: float
-) -> tuple[Floats, Floats]:
-    """Return how what lies beyond `room` is spread: the part up to each distance, and its error."""
-    beyond = room < LAST
-    ask = beyond & ((far[-1] if len(far) else 0) >= LAST)
-    run = np.cumsum(all_keys[beyond])[: ask.sum()] / max(all_keys[beyond].sum(), 1e-300)
-    mass = groups[:, beyond].sum(axis=1)
-    upto = np.cumsum(groups[:, beyond], axis=1)[:, : ask.sum()]
+def _between(all_keys: Floats, groups: Floats, far: Ints, known: float) -> tuple[Floats, Floats]:
+    """Return how long distances are spread: the part up to each of `far`, and its error."""
+    if not len(far):
+        return np.zeros(0), np.zeros(0)
+    first, asked = int(bin_of(far[0])), len(far)
+    run = np.cumsum(all_keys[first:])[:asked] / all_keys[first:].sum()
+    mass = groups[:, first:].sum(axis=1)
     if not mass.sum():
         return run, np.ones_like(run)
-    _, error = ratio(upto, mass, known)
-    return run, error
+    return run, ratio(np.cumsum(groups[:, first:], axis=1)[:, :asked], mass, known)[1]
 
 
 def random_order(seen: Popularity) -> Curve:

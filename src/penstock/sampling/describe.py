@@ -158,8 +158,8 @@ def _errors(
 
 def _depths(sketch: Sketch, known: Stretches, end: Estimate, part: float) -> Curve:
     keys = sketch.keys
-    _, count, told = short_depths(known, keys.rate)
-    return joined((count, told), keys.depth[0], keys.depth[1:], end, part, keys.rate)
+    short = short_depths(known, keys.rate)
+    return joined(short, keys.depth[0], keys.depth[1:], end, part, keys.rate)
 
 
 def _gaps(sketch: Sketch, known: Stretches, end: Estimate, part: float) -> Curve:
