@@ -92,7 +92,7 @@ def assert_same_join(
     params = params or {}
     streams_count = 1 + max(stream for join in joins for stream, _ in join)
     settings = {"joins": joins, "streams": streams_count, "seed": seed} | options
-    if is_tuned(params):
+    if is_tuned(name, params):
         twin = TunedJoin(name, params, budget, **settings)
     else:
         twin = NaiveJoin(factory(name, joins=joins, **params), budget, **settings)
@@ -124,7 +124,7 @@ def assert_same_lookup(
 ) -> Lookup:
     """Push references into both engines; with `restore` save and restore between batches."""
     params = params or {}
-    if is_tuned(params):
+    if is_tuned(name, params):
         twin = TunedLookup(name, params, budget, seed=seed)
     else:
         twin = NaiveLookup(factory(name, **params), budget, seed=seed)

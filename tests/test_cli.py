@@ -217,7 +217,10 @@ BAD = {
     "seed below 0": ([*TOWER, "--seed", "-1"], "seed must be at least 0, got -1"),
     "workload": (["--workload", "rof", "--memory", "5"], "did you mean 'roof'"),
     "policy": ([*TOWER, "--policy", "lur"], "unknown policy 'lur'"),
-    "parameter": ([*TOWER, "--policy", "gdj:percentile=two"], "must be of type float, got 'two'"),
+    "parameter": (
+        [*TOWER, "--policy", "gdj:percentile=two"],
+        "must be of type float or auto, got 'two'",
+    ),
     "range": ([*TOWER, "--policy", "gdj:percentile=2"], "'percentile' of policy 'gdj'"),
     "problem": ([*TOWER, "--problem", "catching"], "did you mean 'caching'"),
     "layout": ([*TOWER, "--layout", "splitt"], "did you mean 'split'"),

@@ -29,8 +29,8 @@ def in_sample(key, share):
     return (mix((key % 2**64) ^ SALT) >> 11) < round(share * 2**53)
 
 
-def is_tuned(params):
-    return "auto" in params.values()
+def is_tuned(name, params):
+    return any(params.get(key) == "auto" for key in GRIDS.get(name, {}))
 
 
 class Tuner:
@@ -132,8 +132,8 @@ class TunedLookup(NaiveLookup):
         )
         super().__init__(factory(name, **(params | self.tuner.chosen)), budget, seed=seed)
 
-    def _look_up(self, key):
-        hit = super()._look_up(key)
+    def _look_up(self, key, size):
+        hit = super()._look_up(key, size)
         change = self.tuner.saw([key], lambda key: key)
         if change is not None:
             self.policy.retune(**change)
