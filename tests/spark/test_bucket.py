@@ -12,8 +12,6 @@ from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_
 
 LAYOUTS = [  # few, for each of them is compiled anew
     ("clock", "unified"),
-    ("clock", "split"),
-    ("rand", "unified"),
     ("rand", "split"),
     ("life", "unified"),
     ("gdj", "unified"),
