@@ -57,7 +57,7 @@ class Tuner:
         if len(self.waiting) < min(max(FIRST, self.seen // PART), MOST):
             return None
         found = [len_of(mini.push(self.waiting)) for mini in self.minis]
-        kept = 1 - len(self.waiting) / LIFE
+        kept = max(0.0, 1 - len(self.waiting) / LIFE)
         self.scores = [old * kept + new for old, new in zip(self.scores, found, strict=True)]
         self.seen += len(self.waiting)
         self.waiting = []

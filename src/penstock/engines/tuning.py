@@ -83,12 +83,14 @@ class Tuner:
             self._waiting.append(tuple(column[chosen] for column in self._batch))
             self._waits += len(chosen)
         self._next = end
+        if end == len(self._places):
+            self._batch = ()  # it belongs to the caller
         return self._waits >= self._need and self._choose()
 
     def _choose(self) -> bool:
         found = self._trials.push(_joined(self._waiting))
         # Not an exponential: it must come out the same to the last bit everywhere.
-        self._found = self._found * (1 - self._waits / LIFE) + found
+        self._found = self._found * max(0.0, 1 - self._waits / LIFE) + found
         self._seen += self._waits
         self._waiting, self._waits = [], 0
         best = int(np.argmax(self._found))
