@@ -31,8 +31,8 @@ ifneq ($(KERNELS),)
 	@echo "== tests of the kernels, as plain Python"
 	@NUMBA_DISABLE_JIT=1 PENSTOCK_HYPOTHESIS=nojit $(PYTEST) $(PARALLEL) -m "not slow and not spark" $(KERNELS)
 endif
-	@echo "== tests on Spark" # one session, which uses all cores itself; 5: there are none
-	@$(WITH_JAVA) $(PYTEST) -m "spark and not slow" tests || [[ $$? == 5 ]]
+	@echo "== tests on Spark" # a session for each worker: they mostly wait; 5: there are none
+	@$(WITH_JAVA) $(PYTEST) -n $(WORKERS) --dist loadfile -m "spark and not slow" tests || [[ $$? == 5 ]]
 
 test-slow: setup java ## the slow tests, which take many minutes
 	@$(WITH_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow
