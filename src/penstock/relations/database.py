@@ -4,6 +4,8 @@ Every process keeps one connection to a database and opens it anew when it break
 the workers is what the user wrote; the address with its secrets exists in a connection alone.
 """
 
+import atexit
+import contextlib
 import hashlib
 from typing import Any
 
@@ -15,6 +17,15 @@ from .relation import Relation
 from .secrets import Address, address_of
 
 _connections: dict[tuple[str, str], Any] = {}  # of this process, by what was asked for
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what is open while the driver's own modules are still there to do so."""
+    while _connections:
+        _, connection = _connections.popitem()
+        with contextlib.suppress(Exception):
+            connection.close()
 
 
 class Database:
@@ -118,10 +129,8 @@ class Database:
     def _drop(self, connection: Any) -> None:
         if _connections.get(self._token) is connection:  # else another took its place already
             del _connections[self._token]
-        try:
+        with contextlib.suppress(Exception):  # it may be broken or busy, which is why it goes
             connection.close()
-        except Exception:  # it may be broken or busy, which is why it goes
-            return
 
     def cancel(self) -> None:
         """Give up the query that runs."""
