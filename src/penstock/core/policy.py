@@ -140,22 +140,22 @@ class Chosen:
         return self.policy.make_state(setup, **self.params)
 
 
-def parse(text: str, known: tuple[Policy, ...]) -> Chosen:
-    """Read `NAME` or `NAME:key=value,...` against the policies that are known."""
+def parse(text: str, known: tuple[Any, ...], what: str = "policy") -> Chosen:
+    """Read `NAME` or `NAME:key=value,...` against the policies, or `what` it is, that are known."""
     name, _, tail = text.strip().partition(":")
     policies = {policy.name: policy for policy in known}
     if name not in policies:
-        raise BadInput(f"unknown policy {name!r}; {_nearest(name, list(policies))}")
+        raise BadInput(f"unknown {what} {name!r}; {_nearest(name, list(policies))}")
     policy = policies[name]
     params = {}
     for part in filter(None, tail.split(",")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise BadInput(f"parameter {part!r} of policy {name!r} must be written key=value")
+            raise BadInput(f"parameter {part!r} of {what} {name!r} must be written key=value")
         if key not in policy.parameters:
             some = _nearest(key, list(policy.parameters)) if policy.parameters else "it has none"
-            raise BadInput(f"unknown parameter {key!r} of policy {name!r}; {some}")
-        params[key] = _read(policy, key, value)
+            raise BadInput(f"unknown parameter {key!r} of {what} {name!r}; {some}")
+        params[key] = _read(policy, key, value, what)
     return Chosen(policy, params)
 
 
@@ -165,7 +165,7 @@ def _nearest(word: str, known: list[str]) -> str:
     return f"{hint}Known: {', '.join(known)}"
 
 
-def _read(policy: Policy, key: str, text: str) -> Any:
+def _read(policy: Any, key: str, text: str, what: str) -> Any:
     """Read a parameter's text as the type that the state maker declares."""
     kind = policy.parameters[key].annotation
     kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
@@ -177,7 +177,7 @@ def _read(policy: Policy, key: str, text: str) -> Any:
         return truths[text.lower()] if wanted is bool else wanted(text)
     except (KeyError, ValueError):
         raise BadInput(
-            f"parameter {key!r} of policy {policy.name!r} must be of type {wanted.__name__}, "
+            f"parameter {key!r} of {what} {policy.name!r} must be of type {wanted.__name__}, "
             f"got {text!r}"
         ) from None
 
