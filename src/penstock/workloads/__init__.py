@@ -14,7 +14,15 @@ from .drift import (
     tower,
     tower_references,
 )
-from .files import KeyRows, read_join, read_keys, read_lookup, read_stream
+from .files import (
+    KeyRows,
+    Readings,
+    read_join,
+    read_keys,
+    read_lookup,
+    read_readings,
+    read_stream,
+)
 from .trace import JoinTrace, LookupTrace
 from .walk import walk, walk_references
 from .zipf import zipf, zipf_references
@@ -25,6 +33,7 @@ __all__ = [
     "KeyRows",
     "LookupTrace",
     "Noise",
+    "Readings",
     "Workload",
     "drift",
     "drift_references",
@@ -33,6 +42,7 @@ __all__ = [
     "read_join",
     "read_keys",
     "read_lookup",
+    "read_readings",
     "read_stream",
     "roof",
     "roof_references",

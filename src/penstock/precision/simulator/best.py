@@ -40,7 +40,7 @@ def best_fixed(
     """
     walk = walk or Walk()
     if recorded is not None:
-        step = _typical_step(recorded)
+        step = typical_step(recorded)
         series = recorded
 
         def cost(width: float) -> float:
@@ -65,7 +65,7 @@ def best_fixed(
     return found
 
 
-def _typical_step(recorded: Recorded) -> float:
+def typical_step(recorded: Recorded) -> float:
     """Return the average change from one reading of a source to the next."""
     order = np.argsort(recorded.source, kind="stable")
     change = np.abs(np.diff(recorded.value[order]))[np.diff(recorded.source[order]) == 0]

@@ -25,7 +25,7 @@ from ...core.rng import below, uniform
 from ..interval import moved
 from ..rule import ABOVE, ASKED, BELOW, WIDTH, Rule
 from .state import ASKED as ASKS
-from .state import QUERIES, VALUES, WIDTHS
+from .state import HIGH, LOW, QUERIES, VALUES, WIDTHS
 
 LOG = np.dtype(
     [
@@ -47,6 +47,17 @@ class Walk(NamedTuple):
     small: float = 0.5  # the smallest step
     large: float = 1.5
     up: float = 0.5  # the probability of a step upwards
+
+
+class Rows(NamedTuple):
+    """Recorded readings, in the order of time."""
+
+    time: np.ndarray  # float64[n]
+    source: np.ndarray  # int64[n]
+    value: np.ndarray  # float64[n]
+
+
+NO_ROWS = Rows(np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
 
 
 class Log(NamedTuple):
@@ -172,10 +183,8 @@ def _updater(rule: Rule) -> tuple[Callable, Callable]:
     def check(par, state, load, c, s, now, log):
         low, high = bounds(state, c, s, now)
         value = state.value[s]
-        if value > high:
-            refresh(par, state, load, c, s, now, ABOVE, 0.0, log)
-        elif value < low:
-            refresh(par, state, load, c, s, now, BELOW, 0.0, log)
+        if value > high or value < low:
+            refresh(par, state, load, c, s, now, ABOVE if value > high else BELOW, 0.0, log)
 
     @jit
     def update(par, state, load, s, value, now, log):
@@ -196,26 +205,33 @@ def _asker(rule: Rule) -> Callable:
     check, _ = _updater(rule)
 
     @jit
-    def add_up(par, state, load, c, delta, now, log):
-        """Refresh the widest, until the widths of the others add up to δ at most."""
+    def look(state, load, c, now):
+        """Note what the cache knows; refreshes of this query may change what it holds."""
         for i in range(load.asked):
             s = state.pool[c, i]
             low, high = bounds(state, c, s, now)
-            state.width[i] = high - low if state.kept[c, s] else np.inf
+            state.seen[i, LOW] = low if state.kept[c, s] else -np.inf
+            state.seen[i, HIGH] = high if state.kept[c, s] else np.inf
+
+    @jit
+    def add_up(par, state, load, c, delta, now, log):
+        """Refresh the widest, until the widths of the others add up to δ at most."""
+        width = state.seen[:, HIGH]
+        for i in range(load.asked):
+            width[i] -= state.seen[i, LOW]
         while True:
             widest, left = 0, 0.0
             for i in range(load.asked):
-                left += state.width[i]
-                if state.width[i] > state.width[widest]:
+                left += width[i]
+                if width[i] > width[widest]:
                     widest = i
             if left <= delta:
                 break
-            width = state.width[widest]
-            if width == np.inf:
+            if width[widest] == np.inf:
                 need = delta / load.asked
             else:  # had all been narrower in proportion, this one would not have been refreshed
-                need = width * delta / left
-            state.width[widest] = 0.0
+                need = width[widest] * delta / left
+            width[widest] = 0.0
             refresh(par, state, load, c, state.pool[c, widest], now, ASKED, need, log)
 
     @jit
@@ -223,18 +239,13 @@ def _asker(rule: Rule) -> Callable:
         """Refresh whoever may exceed the largest lower bound by more than δ."""
         floor = -np.inf
         for i in range(load.asked):
-            s = state.pool[c, i]
-            if state.kept[c, s]:
-                low, high = bounds(state, c, s, now)
-                floor = max(floor, low)
+            floor = max(floor, state.seen[i, LOW])
         for i in range(load.asked):
-            s = state.pool[c, i]
-            low, high = bounds(state, c, s, now)
-            if not state.kept[c, s]:
-                refresh(par, state, load, c, s, now, ASKED, delta, log)
-            elif high > floor + delta:
-                need = max(high - low - 2 * (high - floor - delta), delta)
-                refresh(par, state, load, c, s, now, ASKED, need, log)
+            low, high = state.seen[i, LOW], state.seen[i, HIGH]
+            if high > floor + delta:
+                known = high < np.inf or low > -np.inf
+                need = max(high - low - 2 * (high - floor - delta), delta) if known else delta
+                refresh(par, state, load, c, state.pool[c, i], now, ASKED, need, log)
 
     @jit
     def ask(par, state, load, before, log):
@@ -252,6 +263,7 @@ def _asker(rule: Rule) -> Callable:
                     if moves:  # the source sees by itself that time made it invalid
                         check(par, state, load, c, s, now, log)
                     on_read(par, state.memory[c, s], need, now)
+                look(state, load, c, now)
                 if load.extreme:
                     find_largest(par, state, load, c, delta, now, log)
                 else:
@@ -260,40 +272,42 @@ def _asker(rule: Rule) -> Callable:
     return ask
 
 
+@jit
+def _step(state, walk):
+    """Draw the next step: one number tells both its direction and its size."""
+    draw = uniform(state.steps_rng)
+    up = draw < walk.up
+    share = draw / walk.up if up else (draw - walk.up) / (1 - walk.up)
+    size = walk.small + (walk.large - walk.small) * share
+    return size if up else -size
+
+
 @functools.cache
-def compile_walk(rule: Rule) -> Any:
-    """Return the kernel for random walks: a step of every source in each unit of time."""
+def compile_run(rule: Rule) -> Any:
+    """Return the kernel: it takes one update after another, and asks the queries in between.
+
+    Walks are numbered step by step, in each step source by source; recorded readings row by row.
+    """
     _, update = _updater(rule)
     ask = _asker(rule)
 
-    def run(par, state, load, walk, first, last, log):
-        """Take the steps after `first` up to `last`."""
-        span = walk.large - walk.small
-        for step in range(first + 1, last + 1):
-            now = np.float64(step)
+    def run(par, state, load, walk, recorded, rows, first, last, until, log):
+        """Take the updates from `first` to before `last`, then ask what is due before `until`."""
+        sources = state.value.shape[0]
+        step, s = first // sources, first % sources - 1
+        for i in range(first, last + 1):
+            s += 1
+            if s == sources:
+                step, s = step + 1, 0
+            now = until
+            if i < last:
+                now = rows.time[i] if recorded else step + 1.0
             ask(par, state, load, now, log)
-            for s in range(state.value.shape[0]):
-                draw = uniform(state.steps_rng)  # tells both the direction and the size
-                if draw < walk.up:
-                    change = walk.small + span * (draw / walk.up)
-                else:
-                    change = -walk.small - span * ((draw - walk.up) / (1 - walk.up))
-                update(par, state, load, s, state.value[s] + change, now, log)
-        ask(par, state, load, last + 1.0, log)
-
-    return specialise(run, rule.name, hooks=rule.hooks)
-
-
-@functools.cache
-def compile_replay(rule: Rule) -> Any:
-    """Return the kernel for recorded readings."""
-    _, update = _updater(rule)
-    ask = _asker(rule)
-
-    def run(par, state, load, time, source, value, first, last, log):
-        """Take the readings from `first` to before `last`, and the queries before each."""
-        for i in range(first, last):
-            ask(par, state, load, time[i], log)
-            update(par, state, load, source[i], value[i], time[i], log)
+            if i == last:
+                break
+            if recorded:
+                update(par, state, load, rows.source[i], rows.value[i], now, log)
+            else:
+                update(par, state, load, s, state.value[s] + _step(state, walk), now, log)
 
     return specialise(run, rule.name, hooks=rule.hooks)

@@ -10,7 +10,7 @@ from ...errors import BadInput
 from ..checks import count
 from ..rule import Tuned
 from ..rules import tune
-from .kernel import Log, Walk, compile_replay, compile_walk, make_log
+from .kernel import NO_ROWS, Log, Rows, Walk, compile_run, make_log
 from .state import ASKED, VALUES, WIDTHS, State, make_state
 from .workload import Outcome, Workload
 
@@ -58,14 +58,13 @@ def simulate(
     sources, steps = count("sources", sources, 1), count("steps", steps, WARMUP)
     tuned, load = tune(rule, workload.costs), workload.load(sources)
     state = make_state(tuned, workload.caches, np.zeros(sources), load, workload.seed)
-    kernel, pages = compile_walk(tuned.rule), make_log(log)
-    walk = walk or Walk()
+    run, pages = compile_run(tuned.rule), make_log(log)
+    fixed = tuned.par, state, load, walk or Walk(), False, NO_ROWS
     first = steps // WARMUP
-    kernel(tuned.par, state, load, walk, 0, 0, pages)  # compiles, which is not to be timed
-    kernel(tuned.par, state, load, walk, 0, first, pages)
+    run(*fixed, 0, first * sources, first + 1.0, pages)
     _count_from(state, float(first))
     start = time.perf_counter()
-    kernel(tuned.par, state, load, walk, first, steps, pages)
+    run(*fixed, first * sources, steps * sources, steps + 1.0, pages)
     seconds = time.perf_counter() - start
     return _outcome(tuned, workload, state, float(first), float(steps), pages, seconds)
 
@@ -87,18 +86,19 @@ def replay(rule: str, workload: Workload, recorded: Recorded, *, log: int = 0) -
     initial[present] = recorded.value[first_rows]
     begin = float(recorded.time[0])
     state = make_state(tuned, workload.caches, initial, load, workload.seed, begin)
-    rows, kernel, pages = len(recorded.time), compile_replay(tuned.rule), make_log(log)
-    columns = (
+    rows, run, pages = len(recorded.time), compile_run(tuned.rule), make_log(log)
+    columns = Rows(
         np.ascontiguousarray(recorded.time, np.float64),
         np.ascontiguousarray(recorded.source, np.int64),
         np.ascontiguousarray(recorded.value, np.float64),
     )
+    fixed = tuned.par, state, load, Walk(), True, columns
     first = rows // WARMUP
-    kernel(tuned.par, state, load, *columns, 0, first, pages)
+    run(*fixed, 0, first, -np.inf, pages)
     since = float(recorded.time[first])
     _count_from(state, since)
     start = time.perf_counter()
-    kernel(tuned.par, state, load, *columns, first, rows, pages)
+    run(*fixed, first, rows, -np.inf, pages)
     seconds = time.perf_counter() - start
     return _outcome(tuned, workload, state, since, float(recorded.time[-1]), pages, seconds)
 

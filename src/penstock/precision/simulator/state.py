@@ -7,6 +7,7 @@ import numpy as np
 from ..rule import Tuned
 
 VALUES, ASKED, WIDTHS, QUERIES = 0, 1, 2, 3  # columns of tally
+LOW, HIGH = 0, 1  # columns of seen
 
 
 class State(NamedTuple):
@@ -21,7 +22,7 @@ class State(NamedTuple):
     kept: np.ndarray  # bool[caches, sources]: whether the cache holds it
     memory: np.ndarray  # float64[caches, sources, numbers]: of the rule
     pool: np.ndarray  # int64[caches, sources]: shuffled little by little; a query takes the first
-    width: np.ndarray  # float64[asked]: of what a query reads, in the order of the pool
+    seen: np.ndarray  # float64[asked, 2]: bounds that a query found, in the order of the pool
     next_query: np.ndarray  # float64[caches]
     since: np.ndarray  # float64[caches, sources]: from when on the width is to be summed up
     tally: np.ndarray  # float64[caches, 4]: refreshes of both kinds, width x time, queries
@@ -59,7 +60,7 @@ def make_state(
         kept=np.zeros(grid, np.bool_),
         memory=memory,
         pool=np.tile(np.arange(sources), (caches, 1)),
-        width=np.zeros(load.asked),
+        seen=np.zeros((load.asked, 2)),
         next_query=np.full(caches, now + load.period),
         since=np.full(grid, now),
         tally=np.zeros((caches, 4)),
