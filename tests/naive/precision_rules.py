@@ -188,7 +188,7 @@ class Divergence(Plain):
         prices = {lag: price(lag) for _, lag in self.reads}
         cheapest = min(prices.values())
         if cheapest < self.c_qr * reading:
-            self.width = min(prices, key=prices.get)
+            self.width = min(prices, key=lambda lag: (prices[lag], -lag))
         else:
             self.width = math.inf
 

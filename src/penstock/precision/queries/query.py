@@ -85,5 +85,5 @@ def parse(text: str) -> tuple[Query, str]:
 def _read(name: str, text: str) -> float:
     try:
         return number(name, float(text))
-    except ValueError:
+    except ValueError:  # as BadInput is too
         raise BadInput(f"{name} must be a finite number, got {text!r}") from None

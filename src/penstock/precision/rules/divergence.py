@@ -95,7 +95,7 @@ def on_refresh(par, memory, why, value, now, need, draw):
     for i in range(known):
         lag = memory[NEEDS + i]
         asked = _price(par, memory, lag, reads, writes)
-        if asked < price:
+        if asked < price or (asked == price and lag > best):  # of equals the one that lags more
             best, price = lag, asked
     memory[WIDTH] = best
 
