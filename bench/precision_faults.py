@@ -18,7 +18,7 @@ KINDS = [("sum", None), ("avg", None), ("max", None), ("min", None), ("count", 1
 KINDS += [("quantile", 0.5), ("quantile", 0.9)]
 CHUNK = 100_000  # steps whose random numbers are drawn at once
 QUIET = 400.0  # max_silence
-ASK_EVERY = 50  # steps
+ASK_EVERY = 100  # steps
 KEPT = 400  # sent messages remembered for each key, beyond which an old cache is behind anyway
 
 

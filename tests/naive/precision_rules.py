@@ -272,7 +272,7 @@ class Settling(Plain):
             self.learnt = math.log(4 * self.step / scale)
         self.note(why, in_shadow)
         self.move(why)
-        if why == "asked" and self.turns <= 2:
+        if why == "asked" and self.asks <= 20 + 3:
             self.learnt = min(self.learnt, math.log(max(need, self.width / 100) / scale))
         self.learnt = min(max(self.learnt, -600), 600)
         self.width = math.exp(self.learnt) * scale

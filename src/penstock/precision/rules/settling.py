@@ -47,7 +47,8 @@ EXACT = 0.01  # steps: a narrower interval keeps no change from being sent, so i
 LARGEST_GAIN = 0.7  # doubles the width
 CHANCE = 0.001  # runs less likely than this mean something
 FARTHEST = 600.0  # a logarithm whose power still is a number
-EARLY = 2.0  # turns up to which queries tell the width itself
+ANEW = 2.0  # turns to go on with after such a run
+FIRST_ASKS = 3.0  # queries whose needs bound the width itself
 
 
 class Par(NamedTuple):
@@ -160,7 +161,7 @@ def _move(par, memory, why):
         memory[RUN] = max(memory[RUN], 0.0) + 1
         odds = share ** memory[RUN]
     if odds < CHANCE:
-        memory[TURNS] = min(memory[TURNS], EARLY)
+        memory[TURNS] = min(memory[TURNS], ANEW)
     elif abs(memory[RUN]) == 1:
         memory[TURNS] += 1.0
 
@@ -177,7 +178,7 @@ def on_refresh(par, memory, why, value, now, need, draw):
         memory[LEARNT] = math.log(FIRST_GUESS * memory[STEP] / scale)
     _count(memory, why, in_shadow)
     _move(par, memory, why)
-    if why == ASKED and memory[TURNS] <= EARLY:
+    if why == ASKED and memory[ASKS] <= BELIEF + FIRST_ASKS:
         most = max(need, memory[WIDTH] / 100)
         memory[LEARNT] = min(memory[LEARNT], math.log(most / scale))
     memory[LEARNT] = min(max(memory[LEARNT], -FARTHEST), FARTHEST)

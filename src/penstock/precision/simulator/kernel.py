@@ -126,7 +126,8 @@ def _keeper(rule: Rule) -> Callable:
         worst, held = _widest_kept(state, c)
         gone = -1
         if held >= load.capacity:
-            gone = worst if state.rank[c, worst] > state.rank[c, s] else s
+            ahead = held > 0 and state.rank[c, worst] > state.rank[c, s]
+            gone = worst if ahead else s
             state.kept[c, gone] = False
         if gone != s:
             state.kept[c, s] = True

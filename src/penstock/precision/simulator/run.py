@@ -28,6 +28,17 @@ class Recorded:
     def __post_init__(self) -> None:
         if len(self.time) == 0:
             raise BadInput("a recorded series must have at least one reading, got none")
+        if not len(self.time) == len(self.source) == len(self.value):
+            raise BadInput(
+                "a recorded series must have a time, a source and a value in each row, got"
+                f" {len(self.time)}, {len(self.source)} and {len(self.value)} of them"
+            )
+        back = np.diff(self.time) < 0
+        if back.any():
+            row = int(np.argmax(back)) + 1
+            raise BadInput(f"recorded times must not go back, got {self.time[row]} at {row}")
+        if np.min(self.source) < 0:
+            raise BadInput(f"sources must be numbered from 0, got {np.min(self.source)}")
         if not np.isfinite(self.value).all():
             row = int(np.argmin(np.isfinite(self.value)))
             raise BadInput(f"every reading must be a finite number, got {self.value[row]} at {row}")
