@@ -32,8 +32,8 @@ ifneq ($(KERNELS),)
 	@echo "== tests of the kernels, as plain Python"
 	@NUMBA_DISABLE_JIT=1 PENSTOCK_HYPOTHESIS=nojit $(PYTEST) $(PARALLEL) -m "not slow and not spark" $(KERNELS)
 endif
-	@echo "== tests on Spark" # one session, which uses all cores itself; 5: there are none
-	@$(WITH_JAVA) $(PYTEST) -m "spark and not slow" tests || [[ $$? == 5 ]]
+	@echo "== tests on Spark" # a session for each worker: they mostly wait; 5: there are none
+	@$(WITH_JAVA) $(PYTEST) -n $(WORKERS) --dist loadfile -m "spark and not slow" tests || [[ $$? == 5 ]]
 
 test-slow: setup java ## the slow tests, which take many minutes
 	@$(WITH_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow
@@ -62,5 +62,6 @@ lock: ## write requirements.lock anew from pyproject.toml
 
 clean: ## remove .venv and everything else that can be made again
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log bench/results
+	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log artifacts
+	@rm -rf bench/results recall-by-policy.png
 	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -9,6 +9,7 @@ from penstock.engines import Join, Lookup
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup
 from tests.naive.policies import factory
+from tests.naive.tuning import TunedJoin, TunedLookup, is_tuned
 
 
 def spec(name: str, params: dict) -> str:
@@ -90,14 +91,11 @@ def assert_same_join(
     """
     params = params or {}
     streams_count = 1 + max(stream for join in joins for stream, _ in join)
-    twin = NaiveJoin(
-        factory(name, joins=joins, **params),
-        budget,
-        joins=joins,
-        streams=streams_count,
-        seed=seed,
-        **options,
-    )
+    settings = {"joins": joins, "streams": streams_count, "seed": seed} | options
+    if is_tuned(name, params):
+        twin = TunedJoin(name, params, budget, **settings)
+    else:
+        twin = NaiveJoin(factory(name, joins=joins, **params), budget, **settings)
     real = Join(spec(name, params), budget, joins=joins, seed=seed, **options)
     for number, batch in enumerate(batches):
         expected = twin.push(batch)
@@ -126,7 +124,10 @@ def assert_same_lookup(
 ) -> Lookup:
     """Push references into both engines; with `restore` save and restore between batches."""
     params = params or {}
-    twin = NaiveLookup(factory(name, **params), budget, seed=seed)
+    if is_tuned(name, params):
+        twin = TunedLookup(name, params, budget, seed=seed)
+    else:
+        twin = NaiveLookup(factory(name, **params), budget, seed=seed)
     real = Lookup(spec(name, params), budget, seed=seed)
     for batch in batches:
         expected = twin.push(batch)

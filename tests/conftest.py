@@ -11,8 +11,8 @@ from hypothesis import settings
 
 REPEATABLE = bool(os.environ.get("CI"))
 
-settings.register_profile("default", deadline=None, max_examples=35, derandomize=REPEATABLE)
-settings.register_profile("nojit", settings.get_profile("default"), max_examples=10)
+settings.register_profile("default", deadline=None, max_examples=15, derandomize=REPEATABLE)
+settings.register_profile("nojit", settings.get_profile("default"), max_examples=8)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
 settings.load_profile(os.environ.get("PENSTOCK_HYPOTHESIS", "default"))
 

@@ -114,6 +114,20 @@ def test_a_trace_of_a_join(tmp_path):
     assert report["policies"][0]["results"]["mean"] == 1
 
 
+def test_a_window_of_timestamps_has_a_unit(tmp_path):
+    file = tmp_path / "calls.csv"
+    file.write_text("key,side,time\na,in,2026-01-01T10:00:00\na,out,2026-01-01T10:10:00\n")
+    options = ["--trace", str(file), "--memory", "9", "--policy", "lru", "--within"]
+    for within, results in [("10 minutes", 1), ("599s", 0)]:
+        assert simulate(*options, within)["policies"][0]["results"]["mean"] == results
+    refused = call("simulate", *options, "5", "--json")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "penstock: within must have a unit, as the times of calls.csv do, got 5; "
+        "write --within '5 seconds', or what you mean\n"
+    )
+
+
 def test_all_policies_are_compared_by_default():
     report = simulate(*TOWER, "--problem", "caching")
     names = [policy.name for policy in policies.ALL if "caching" in policy.problems]
@@ -124,6 +138,29 @@ def test_both_layouts():
     for layout in ("unified", "split"):
         report = simulate(*TOWER, "--layout", layout, "--policy", "rand")
         assert report["policies"][0]["results"]["mean"] > 0
+
+
+@pytest.mark.parametrize("options", ["streams=3", "streams=4,pairs=true", "attributes=2"])
+def test_many_streams_pairs_of_them_and_several_attributes(options):
+    stream = ["--workload", f"gdj:{options}", "--length", "300", "--within", "30"]
+    report = simulate(*stream, "--memory", "12", "--policy", "lru")
+    assert report["workload"] == f"gdj:{options}"
+    assert 0 < report["policies"][0]["recall"]["mean"] < 1
+    plenty = simulate(*stream, "--memory", "500", "--warmup", "50", "--policy", "lru")
+    assert plenty["policies"][0]["recall"]["mean"] == 1
+
+
+def test_dropped_arrivals_and_distortion():
+    stream = ["--workload", "zipf", "--length", "600", "--within", "50", "--memory", "20"]
+    report = simulate(*stream, "--drop", "0.25", "--distortion", "--policy", "lru")
+    assert report["drop"] == 0.25
+    score = report["policies"][0]
+    assert list(score)[-1] == "distortion"
+    assert 0 < score["distortion"]["sse"]["mean"] < 1
+    assert score["distortion"]["kl"]["mean"] > 0
+    shown = call("simulate", *stream, "--drop", "0.25", "--distortion", "--policy", "lru").stdout
+    assert "25% dropped" in shown
+    assert "SSE" in shown
 
 
 # For people
@@ -180,7 +217,10 @@ BAD = {
     "seed below 0": ([*TOWER, "--seed", "-1"], "seed must be at least 0, got -1"),
     "workload": (["--workload", "rof", "--memory", "5"], "did you mean 'roof'"),
     "policy": ([*TOWER, "--policy", "lur"], "unknown policy 'lur'"),
-    "parameter": ([*TOWER, "--policy", "gdj:percentile=two"], "must be of type float, got 'two'"),
+    "parameter": (
+        [*TOWER, "--policy", "gdj:percentile=two"],
+        "must be of type float or auto, got 'two'",
+    ),
     "range": ([*TOWER, "--policy", "gdj:percentile=2"], "'percentile' of policy 'gdj'"),
     "problem": ([*TOWER, "--problem", "catching"], "did you mean 'caching'"),
     "layout": ([*TOWER, "--layout", "splitt"], "did you mean 'split'"),
@@ -189,13 +229,26 @@ BAD = {
     "time of a workload": ([*TOWER, "--time", "a"], "--time names a column of a trace"),
     "no window": (
         ["--workload", "zipf", "--memory", "5", "--policy", "life"],
-        "remains of a window",
+        "remains of a window, and there is none; give --within\n",
     ),
     "lfd of a join": ([*TOWER, "--policy", "lfd"], "'lfd' is not defined for joining"),
     "opt of a split": ([*TOWER, "--policy", "opt", "--layout", "split"], "only the unified layout"),
     "no models": (
         ["--trace", "a.csv", "--memory", "5", "--policy", "flowexpect"],
         "needs the models",
+    ),
+    "option of a workload": (
+        ["--workload", "gdj:stream=3", "--memory", "5"],
+        "unknown parameter 'stream' of workload 'gdj'; did you mean 'streams'",
+    ),
+    "drop": ([*TOWER, "--drop", "1"], "drop must be from 0 to below 1, got 1.0"),
+    "opt of three streams": (
+        ["--workload", "gdj:streams=3", "--memory", "5", "--policy", "opt"],
+        "'opt' is known for one join of two streams",
+    ),
+    "distortion of a cache": (
+        [*TOWER, "--problem", "caching", "--distortion"],
+        "a cache has no join results to sample",
     ),
     "no such file": (["--trace", "/no/such.csv", "--memory", "5"], "there is no file /no/such.csv"),
     "no such option": ([*TOWER, "--memroy", "5"], "No such option"),
@@ -211,6 +264,19 @@ def test_an_error_is_one_sentence(case):
     assert result.stderr.startswith("penstock: ")
     assert result.stderr.count("\n") == 1
     assert complaint in result.stderr
+
+
+def test_options_are_named_as_they_are_typed(tmp_path):
+    file = tmp_path / "pages.csv"
+    file.write_text("page,who\n/home,ann\n")
+    for command in (["simulate", "--memory", "5", "--trace"], ["count", "--support", "1"]):
+        result = call(*command, str(file))
+        assert result.stderr == (
+            f"penstock: {file} has no column 'key' for the key; choose one with --key. "
+            "Its columns: page, who\n"
+        )
+    typed = call("simulate", *TOWER, "--policy", "gdj:seed=")  # and what was typed stays
+    assert "parameter 'seed=' of policy" in typed.stderr
 
 
 def test_an_unknown_command():

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ class _Group(TyperGroup):
         try:
             code = super().main(*args, **extra | {"standalone_mode": False})
         except PenstockError as error:
-            code = _say(str(error))
+            code = _say(self._with_dashes(str(error)))
         except _UsageError as error:
             code = _say(error.format_message())
         except MemoryError:
@@ -32,6 +33,15 @@ class _Group(TyperGroup):
         except (KeyboardInterrupt, typer.Abort):
             code = 130
         sys.exit(code if isinstance(code, int) else 0)
+
+    def _with_dashes(self, sentence: str) -> str:
+        """Name options as they are typed: what is `key=` in Python is `--key` here."""
+        options = {name for each in self.commands.values() for p in each.params for name in p.opts}
+
+        def typed(said: re.Match[str]) -> str:
+            return f"--{said[1]}" if f"--{said[1]}" in options else said[0]
+
+        return re.sub(r"\b(\w+)=(?=[.,; ]|$)", typed, sentence)
 
 
 def _say(sentence: str) -> int:
@@ -84,7 +94,10 @@ def _start(
 def simulate(
     memory: Annotated[int, typer.Option(help="How many tuples can be held.", metavar="K")],
     workload: Annotated[
-        str | None, typer.Option(help="Generated arrivals.", metavar="tower|roof|floor|walk|zipf")
+        str | None,
+        typer.Option(
+            help="Generated arrivals.", metavar="tower|roof|floor|walk|zipf|gdj[:key=value,...]"
+        ),
     ] = None,
     trace: Annotated[
         str | None, typer.Option(help="A CSV or Parquet file of arrivals.", metavar="FILE")
@@ -109,7 +122,8 @@ def simulate(
         ),
     ] = None,
     within: Annotated[
-        int | None, typer.Option(help="Times of a match differ by at most this.", metavar="W")
+        str | None,
+        typer.Option(help="Times of a match differ by at most this: 5, or 10s.", metavar="W"),
     ] = None,
     layout: Annotated[
         str, typer.Option(help="One memory, or one for each side.", metavar="unified|split")
@@ -123,13 +137,19 @@ def simulate(
         typer.Option(help="Steps or rows not counted. [4 x memory; 0 of a trace]", metavar="N"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")] = 0,
+    drop: Annotated[
+        float, typer.Option(help="The share of arrivals dropped as they come.", metavar="P")
+    ] = 0.0,
+    distortion: Annotated[
+        bool, typer.Option("--distortion", help="Tell how unevenly results are lost: SSE and KL.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Replay a workload or a trace under several policies, and compare them."""
     from .simulation import Scenario, choose_source, show, summarise, sweep
 
     source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
-    scenario = Scenario(source, problem, memory, within, layout, warmup, seed)
+    scenario = Scenario(source, problem, memory, within, layout, warmup, seed, drop, distortion)
     with show.following("simulating") as progress:
         made = sweep(scenario, policy or (), runs, progress=progress)
     _print(summarise(made) if as_json else show.comparison(made))
@@ -206,17 +226,31 @@ def count(
 
 @app.command()
 def demo(
+    what: Annotated[str, typer.Argument(help="What is shown.", metavar="[join|lookup]")] = "join",
     months: Annotated[
-        int, typer.Option(help="How much of the year is joined.", metavar="N", min=1, max=12)
+        int, typer.Option(help="How much of the year is taken.", metavar="N", min=1, max=12)
     ] = 12,
     out: Annotated[
         Path, typer.Option(help="Where the picture goes: a folder or a file.", metavar="PATH")
     ] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Join two real streams live on Spark in a tenth of the memory, and compare with the truth."""
+    """Join two real streams live on Spark in a tenth of the memory, and compare with the truth.
+
+    Or `lookup`: give every event its row of a table in an embedded database, through a cache.
+    """
     from .spark import demo
 
+    if what not in ("join", "lookup"):
+        raise typer.BadParameter(f"the demonstration must be join or lookup, got {what!r}")
+    if what == "lookup":
+        with demo.telling() as doing:
+            found = demo.run_lookups(doing, months)
+        if as_json:
+            _print(demo.summarise_lookups(found))
+        else:
+            _print(demo.lookups_table(found), demo.lookups_moral(found))
+        return
     picture = demo.where_to_draw(out)
     with demo.watching() as watcher:
         made = demo.run_demo(watcher, months)

@@ -14,3 +14,7 @@ class BadInput(PenstockError, ValueError):
 
 class BadState(PenstockError):
     """Saved state does not fit what is asked of it: another format, policy or shape."""
+
+
+class Unreachable(PenstockError):
+    """A database or service did not answer, however often it was asked."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.shape import TWO_WAY, Shape, all_streams, same_streams
+from penstock.core.shape import TWO_WAY, Shape, all_streams, in_pairs
 from penstock.errors import BadInput
 
 
@@ -59,16 +59,20 @@ def test_the_tables_say_what_the_joins_say(joins):
 
 
 def test_the_short_ways_to_write_a_shape():
-    assert all_streams(2) == same_streams(1) == TWO_WAY
+    assert all_streams(2) == in_pairs(2) == TWO_WAY
     assert all_streams(3) == (((0, 0), (1, 0), (2, 0)),)
-    assert same_streams(2) == (((0, 0), (1, 0)), ((0, 1), (1, 1)))
+    assert all_streams(2, 2) == in_pairs(2, 2) == (((0, 0), (1, 0)), ((0, 1), (1, 1)))
+    assert in_pairs(4) == (((0, 0), (1, 0)), ((2, 0), (3, 0)))
+    assert in_pairs(4, 2)[1:3] == (((0, 1), (1, 1)), ((2, 0), (3, 0)))
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (lambda: all_streams(1), "a join needs at least 2 streams, got 1"),
-        (lambda: same_streams(0), "a join needs at least 1 attribute, got 0"),
+        (lambda: all_streams(2, 0), "a join needs at least 1 attribute, got 0"),
+        (lambda: in_pairs(0), "a join needs at least 2 streams, got 0"),
+        (lambda: in_pairs(3), "streams that meet in pairs must be even in number, got 3"),
         (lambda: Shape(()), "joins must name at least one join, got none"),
         (
             lambda: Shape((*TWO_WAY, ((0, 0),))),

@@ -6,6 +6,7 @@ import pytest
 from penstock.engines import Join, Lookup
 from penstock.errors import BadState
 from penstock.policies import ALL
+from tests.marks import long
 
 NAMES = [policy.name for policy in ALL if "joining" in policy.problems]
 
@@ -19,6 +20,7 @@ def push(join, side, key, time, part):
     return join.push(side[part], key[part], time[part]).rows.tolist()
 
 
+@long
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("budget", [7, 40, 2000, None])
 def test_another_budget_takes_effect(name, budget):
@@ -36,6 +38,7 @@ def test_another_budget_takes_effect(name, budget):
     assert after.results <= len(exact)
 
 
+@long
 @pytest.mark.parametrize("name", NAMES)
 def test_another_policy_meets_what_is_held(name):
     side, key, time = rows()
@@ -70,6 +73,7 @@ def test_restoring_changes_nothing(layout):
     assert found == expected
 
 
+@long
 @pytest.mark.parametrize("policy", ["prob", "lfu", "life"])
 def test_counts_are_saved_no_larger_than_they_need_to_be(policy):
     rng = np.random.default_rng(1)

@@ -6,16 +6,18 @@ streams (unified) or one per stream (split).
 
 Sources: windows as in the GDJ paper, section 1 ("GreedyDual-Join", Chang et al. 2004); validity
 intervals as in the CLOCK paper, section 2 (Gao et al. 2014); `together` is the discrete-time
-model of the HEEB paper, section 3 (Xie, Yang and Chen 2005).
+model of the HEEB paper, section 3 (Xie, Yang and Chen 2005);
+`drop` is section 4.2 of the GDJ paper.
 """
 
 import math
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
 
+from .rng import MASK, SplitMix, mix
 from .tuples import FOREVER, Tuple
 
-COUNTERS = ("arrived", "late", "null", "matched", "expired", "evicted", "refused")
+COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
 TWO_WAY = (((0, 0), (1, 0)),)  # one join; its legs are attribute 0 of streams 0 and 1
 
 
@@ -61,6 +63,7 @@ class NaiveJoin:
         shares=None,
         delay=None,
         clock="slowest",
+        drop=0.0,
         together=False,
         sized=False,
         seed=0,
@@ -71,6 +74,8 @@ class NaiveJoin:
         self.window = window
         self.joins = joins
         self.delay = delay
+        self.drop = drop
+        self.coin = SplitMix(mix(MASK - seed % 2**64))
         self.slowest = clock == "slowest" and delay is not None
         self.grouped = together
         self.sized = sized
@@ -113,7 +118,11 @@ class NaiveJoin:
 
     def push(self, rows):
         """Take rows in; return the results as (join, row numbers in leg order)."""
-        numbered = list(enumerate(rows, start=self.rows))
+        numbered = [
+            (number, row)
+            for number, row in enumerate(rows, start=self.rows)
+            if not self._falls(row)
+        ]
         self.rows += len(rows)
         if self.window == "time":
             numbered.sort(key=lambda pair: (pair[1]["time"], pair[1]["stream"]))
@@ -125,6 +134,14 @@ class NaiveJoin:
             for number, row in numbered:
                 self._take(number, row, results)
         return results
+
+    def _falls(self, row):
+        """Throw the coin for a row as it comes, and count it if it is dropped."""
+        falls = self.drop > 0 and self.coin.next() >> 11 < self.drop * 2**53
+        if falls:
+            self.counters["arrived"][row["stream"]] += 1
+            self.counters["dropped"][row["stream"]] += 1
+        return falls
 
     # One arrival
 

@@ -10,12 +10,13 @@ from .tuples import FOREVER, Tuple
 
 
 class NaiveLookup:
-    """A cache of `budget` keys (None: no limit); `push` keys, get hits."""
+    """A cache of `budget` keys (None: no limit), or bytes; `push` keys, get hits."""
 
-    def __init__(self, policy_factory, budget, seed=0):
-        self.policy = policy_factory(seed, budget)
+    def __init__(self, policy_factory, budget, seed=0, sized=False):
+        self.policy = policy_factory(seed, None if sized else budget)
         self.policy.caching = True
         self.budget = budget
+        self.sized = sized
         self.held = []  # in order of insertion
         self.counters = dict.fromkeys(("arrived", "hits", "misses", "evicted", "refused"), 0)
 
@@ -23,11 +24,23 @@ class NaiveLookup:
     def resident(self):
         return [t.keys[0] for t in self.held]
 
-    def push(self, keys):
+    def push(self, keys, sizes=None):
         """Look every key up, in order; return for each whether it was a hit."""
-        return [self._look_up(key) for key in keys]
+        sizes = sizes if self.sized else [1] * len(keys)
+        return [self._look_up(key, size) for key, size in zip(keys, sizes, strict=True)]
 
-    def _look_up(self, key):
+    def discard(self, keys):
+        """Let keys go; return for each whether it was held."""
+        return [self._let_go(key) for key in keys]
+
+    def _let_go(self, key):
+        found = next((t for t in self.held if t.keys[0] == key), None)
+        if found is not None:
+            self.policy.remove(found, self.counters["arrived"])
+            self.held.remove(found)
+        return found is not None
+
+    def _look_up(self, key, size):
         now = self.counters["arrived"]
         self.counters["arrived"] += 1
         self.policy.arrive(Tuple(1, (key,), now, FOREVER, now), now)
@@ -37,17 +50,26 @@ class NaiveLookup:
             self.policy.match(found, now)
             return True
         self.counters["misses"] += 1
-        self._offer(Tuple(0, (key,), now, FOREVER, now), now)
+        self._offer(Tuple(0, (key,), now, FOREVER, now, size), now)
         return False
 
     def _offer(self, t, now):
-        if self.budget is not None and len(self.held) >= self.budget:
+        if not self._make_room(t, now):
+            self.counters["refused"] += 1
+            return
+        self.held.append(t)
+        self.policy.insert(t, now)
+
+    def _make_room(self, t, now):
+        if self.budget is None:
+            return True
+        if t.size > self.budget:
+            return False  # no number of victims would help
+        while sum(h.size for h in self.held) + t.size > self.budget:
             victim = self.policy.victim(t, now)
             if victim is None:
-                self.counters["refused"] += 1
-                return
+                return False
             self.policy.remove(victim, now)
             self.held.remove(victim)
             self.counters["evicted"] += 1
-        self.held.append(t)
-        self.policy.insert(t, now)
+        return True

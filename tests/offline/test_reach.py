@@ -1,10 +1,10 @@
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadInput
-from penstock.offline import count_matches, find_reach
+from penstock.offline import find_reach
+from penstock.offline.reach import counted_from
 from tests.offline.rows import columns, matches, streams
 
 
@@ -22,16 +22,8 @@ def test_a_range_holds_exactly_the_matches(rows, together):
 @given(rows=streams(), together=st.booleans(), first=st.integers(0, 30))
 def test_matches_count_from_the_first_row_on(rows, together, first):
     expected = sum(later >= first for _, later in matches(rows, together))
-    assert count_matches(find_reach(*columns(rows), together=together), first) == expected
-
-
-def test_without_an_end_there_is_no_limit():
-    assert count_matches(find_reach([0, 1], [5, 5], [0, 10**15])) == 1
-
-
-def test_no_rows_no_matches():
-    nothing = np.empty(0, np.int64)
-    assert count_matches(find_reach(nothing, nothing, nothing)) == 0
+    counted = counted_from(find_reach(*columns(rows), together=together), first)
+    assert (counted.stop - counted.begin).sum() == expected
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,14 @@ def test_where_nothing_is_earned_or_saved_it_is_fifo(rows, budget):
             "clock:w0=1000001",
             "parameter 'w0' of policy 'clock' must be from 0 to 1e+06, got 1000001.0",
         ),
-        ("clock:w0=one", "parameter 'w0' of policy 'clock' must be of type float, got 'one'"),
+        (
+            "clock:w0=one",
+            "parameter 'w0' of policy 'clock' must be of type float or auto, got 'one'",
+        ),
+        (
+            "clock:rho=auto,tau=0",
+            "parameter 'tau' of policy 'clock' must be from 1e-300 to 1e+06, got 0.0",
+        ),
         (
             "clock:rho=-0.1",
             "parameter 'rho' of policy 'clock' must be from 0 to 0.999999, got -0.1",

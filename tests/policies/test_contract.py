@@ -8,25 +8,39 @@ from hypothesis import strategies as st
 from penstock.engines import Join, Lookup
 from penstock.policies import ALL
 from tests.compare import assert_same_join, assert_same_lookup, cut, listed, push_rows, streams
+from tests.marks import long
 from tests.naive.offline import lfd_hits
 
-JOINING = [policy.name for policy in ALL if "joining" in policy.problems]
-CACHING = [policy.name for policy in ALL if "caching" in policy.problems]
+# Every policy by its name, and with all parameters found while running where it can find some.
+SPECS = [
+    *((policy, policy.name) for policy in ALL),
+    *((p, f"{p.name}:" + ",".join(f"{name}=auto" for name in p.tunable)) for p in ALL if p.tunable),
+]
+JOINING = [spec for policy, spec in SPECS if "joining" in policy.problems]
+CACHING = [spec for policy, spec in SPECS if "caching" in policy.problems]
 references = st.lists(st.integers(0, 9), min_size=40, max_size=150)
+
+
+def parted(spec):
+    """Return the name of a policy and its parameters."""
+    name, _, tail = spec.partition(":")
+    return name, dict(part.split("=") for part in tail.split(",")) if tail else {}
 
 
 @pytest.mark.parametrize("name", JOINING)
 @given(data=st.data(), budget=st.integers(1, 8), seed=st.integers(0, 2**64 - 1))
 def test_joins_as_its_twin_whatever_the_cuts_and_restores(name, data, budget, seed):
     batches = data.draw(cut(data.draw(streams())))
-    assert_same_join(name, batches, budget, restore=True, within=15, seed=seed)
+    name, params = parted(name)
+    assert_same_join(name, batches, budget, params=params, restore=True, within=15, seed=seed)
 
 
 @pytest.mark.parametrize("name", CACHING)
 @given(data=st.data(), budget=st.integers(1, 8), seed=st.integers(0, 2**64 - 1))
 def test_caches_as_its_twin_whatever_the_cuts_and_restores(name, data, budget, seed):
     batches = data.draw(cut(data.draw(references)))
-    assert_same_lookup(name, batches, budget, restore=True, seed=seed)
+    name, params = parted(name)
+    assert_same_lookup(name, batches, budget, params=params, restore=True, seed=seed)
 
 
 @pytest.mark.parametrize("name", JOINING)
@@ -55,6 +69,7 @@ def test_output_does_not_depend_on_the_cuts(name, data, budget):
     assert pieces.counters["evicted"].tolist() == whole.counters["evicted"].tolist()
 
 
+@long
 @pytest.mark.parametrize("name", JOINING)
 def test_same_seed_same_output(name):
     random = np.random.default_rng(1)
@@ -67,6 +82,7 @@ def test_same_seed_same_output(name):
     assert outputs[0] == outputs[1]
 
 
+@long
 @pytest.mark.parametrize("name", JOINING)
 def test_never_invents_a_result(name):
     random = np.random.default_rng(2)
@@ -86,6 +102,7 @@ def test_hits_are_at_most_those_of_hindsight(name, keys, budget):
     assert cache.hits <= lfd_hits(keys, budget)
 
 
+@long
 @pytest.mark.parametrize("name", JOINING)
 def test_grows_beyond_the_first_tables_without_a_trace(name):
     """More tuples than the tables are first made for, cut in two ways."""

@@ -114,6 +114,11 @@ def test_method_2_decides_otherwise():
             "gdj:percentile=nan",
             "parameter 'percentile' of policy 'gdj' must be from 0 to 1, got nan",
         ),
+        (
+            "gdj:percentile=automatic",
+            "parameter 'percentile' of policy 'gdj' must be of type float or auto, got 'automatic'",
+        ),
+        ("gdj:method=auto", "parameter 'method' of policy 'gdj' must be of type int, got 'auto'"),
         ("gdj:method=0", "parameter 'method' of policy 'gdj' must be one of 1, 2, 3, got '0'"),
         ("gdj:method=4", "parameter 'method' of policy 'gdj' must be one of 1, 2, 3, got '4'"),
         ("gdj:method=1.5", "parameter 'method' of policy 'gdj' must be of type int, got '1.5'"),

@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import config
 
 from penstock.engines import Join, Lookup
 from penstock.errors import BadInput
-from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk, lasting
+from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk
 from penstock.models.curves import WALK_AHEAD
 from penstock.models.lasting import Lasting
-from penstock.policies import ALL, heeb_tables
+from penstock.policies import ALL
+from tests.marks import long
 from tests.naive import models as naive
 from tests.naive.heeb import exponential, fixed
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup
 from tests.naive.policies.heeb import Heeb
 
-long = pytest.mark.skipif(config.DISABLE_JIT, reason="too many steps for plain Python")
 DRIFTS = (Trend(1, -1, Discrete.normal(1, 4)), Trend(1, 0, Discrete.normal(2, 6)))
 NAIVE_DRIFTS = (naive.Trend(1, -1, naive.normal(1, 4)), naive.Trend(1, 0, naive.normal(2, 6)))
 # Walks that drift, because without drift left and right tie, and rounding breaks the tie.
@@ -257,10 +256,6 @@ def test_models_must_fit_the_streams():
         Join("heeb", 5, models=(Stationary([1], [1.0]),))
     with pytest.raises(BadInput, match="needs a model of kind"):
         Join("heeb", 5, models=("trend", "trend"))
-
-
-def test_the_forms_of_l_are_those_of_the_models():
-    assert heeb_tables.KINDS == lasting.KINDS
 
 
 def test_it_is_registered_with_its_order():

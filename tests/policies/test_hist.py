@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.shape import same_streams
+from penstock.core.shape import all_streams
 from penstock.engines import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, cut
@@ -164,4 +164,4 @@ def test_the_bounds_themselves_are_good(text):
 
 def test_is_for_one_join_of_two_streams():
     with pytest.raises(BadInput, match=r"^policy 'hist' is defined for one join of two streams"):
-        Join("hist", 4, joins=same_streams(2))
+        Join("hist", 4, joins=all_streams(2, 2))

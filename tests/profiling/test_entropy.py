@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from penstock import BadInput
 from penstock.profiling import Weights, entropy, fit_likelihood, rank_keys
 from penstock.profiling.entropy import conditional, unconditional
+from penstock.profiling.stretches import whole
 from tests.naive import profiling as naive
 from tests.profiling.streams import few_keys, independent, local
 
@@ -15,7 +16,7 @@ def test_as_its_twin(keys, weights):
     if len(weights) > len(keys) or sum(weights) < 0.1:
         return
     b, *a = np.array(weights) / sum(weights)
-    found = conditional(rank_keys(keys).rank, Weights(np.array(a), b))
+    found = conditional(whole(rank_keys(keys).rank), Weights(np.array(a), b))
     assert found == pytest.approx(naive.entropy(keys, a, b), abs=1e-9)
 
 
@@ -36,4 +37,4 @@ def test_independent_draws_have_the_entropy_of_one():
 
 def test_refuses_weights_that_are_no_probabilities():
     with pytest.raises(BadInput, match="weights must be probabilities"):
-        conditional(np.array([0, 1, 0, 1]), Weights(np.array([-0.2]), 1.2))
+        conditional(whole(np.array([0, 1, 0, 1])), Weights(np.array([-0.2]), 1.2))

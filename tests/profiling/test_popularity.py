@@ -35,8 +35,27 @@ def test_equal_counts_have_no_skew():
 def test_a_law_that_does_not_fit_shows():
     fit = fit_zipf(np.array([100] * 10 + [1] * 90))
     assert fit.misfit > 0.2
-    assert fit.law.sum() == pytest.approx(1)
+    assert fit.law(np.arange(1, 101)).sum() == pytest.approx(1)
 
 
 def test_the_steepest_of_two():
     assert fit_zipf(np.array([10**9, 1])).exponent.value == pytest.approx(np.log2(1e9))
+
+
+def test_keys_that_are_alike_can_be_kept_together():
+    count = np.sort(rank_keys(independent(20_000, 3000, alpha=0.9)).counts)[::-1]
+    often, alike = np.unique(count, return_counts=True)
+    each, together = fit_zipf(count), fit_zipf(often[::-1], alike[::-1])
+    assert together.exponent == pytest.approx(each.exponent)
+    assert together.misfit == pytest.approx(each.misfit)
+    assert (together.keys, together.total) == (len(count), 20_000)
+    ranks = np.arange(1, len(count) + 1)
+    assert together.share(ranks) == pytest.approx(count / 20_000)
+    assert together.top(ranks) == pytest.approx(np.cumsum(count) / 20_000)
+
+
+def test_a_billion_keys_need_no_table():
+    fit = fit_zipf(np.array([10**6, 30, 1]), np.array([100, 10**6, 10**9]))
+    assert fit.keys == 10**9 + 10**6 + 100
+    assert 0 < fit.exponent.value < 1
+    assert 0 < fit.misfit < 1

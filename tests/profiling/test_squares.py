@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from penstock import BadInput
 from penstock.profiling import fit_squares, permuted, rank_keys
-from penstock.profiling.squares import fit_squares_each, lagged_sums
+from penstock.profiling.squares import lagged_sums, squares_each
+from penstock.profiling.stretches import whole
 from tests.naive import profiling as naive
 from tests.profiling.streams import B, few_keys, local
 
@@ -51,7 +52,7 @@ def test_a_permuted_stream_is_all_popularity():
 
 def test_several_at_once_are_nearly_those_of_one():
     rank = rank_keys(local(20_000, keys=50)).rank
-    for found in fit_squares_each(rank, [1, 2, 5]):
+    for found in squares_each(whole(rank), [1, 2, 5]):
         assert found.b == pytest.approx(fit_squares(rank, found.h).b, abs=1e-2)
 
 

@@ -3,6 +3,7 @@ import pytest
 
 from penstock.profiling import permuted, profile
 from penstock.profiling.words import rows, verdict
+from penstock.workloads.zipf import popularity
 from tests.profiling.streams import local
 
 
@@ -27,3 +28,15 @@ def test_every_line_has_a_value(times):
     lines = rows(profile(local(5000), times))
     assert all(row.what and row.value for row in lines)
     assert ("Arrival rate" in {row.part for row in lines}) == (times is not None)
+
+
+def test_what_chance_alone_makes_is_no_locality():
+    # A model of 24 weights finds something in any stream of 17 keys, in random order too.
+    steep = np.random.default_rng(1).choice(20, 5000, p=popularity(20, 3.0))
+    made = profile(steep)
+    assert made.likelihood.b < 0.95
+    assert verdict(made).startswith("keys come back because they are popular")
+
+
+def test_one_tuple_is_said_in_the_singular():
+    assert verdict(profile([1, 2, 1, 2, 3])).startswith("the last tuple tells little")

@@ -40,11 +40,21 @@ def test_nonsense_is_refused(text, problem, complaint):
         ("flowexpect", {"layout": "split"}, "'flowexpect' knows only the unified layout"),
         ("flowexpect:lookahead=0", {}, "'lookahead' of policy 'flowexpect' must be from 1"),
         ("rand", {"layout": "split", "memory": 1}, "at least 1 per memory"),
+        ("opt", {"drop": 0.1}, "'opt' drops nothing before it looks"),
+        ("flowexpect", {"drop": 0.1}, "'flowexpect' drops nothing before it looks"),
+        ("opt", {"distortion": True}, "'opt' counts results and does not list them"),
+        ("opt", {"source": Generated("gdj:streams=3")}, "'opt' is known for one join of two"),
+        ("hist", {"source": Generated("gdj:streams=3")}, "'hist' is defined for one join of two"),
+        (
+            "rand",
+            {"source": Generated("gdj:streams=4"), "layout": "split", "memory": 3},
+            r"at least 1 per memory \(4 of them\), got 3",
+        ),
     ],
 )
 def test_what_would_fail_later_is_refused_at_once(text, options, complaint):
-    options = {"memory": 5, "within": None} | options
-    scenario = Scenario(Generated("walk"), "joining", **options)
+    options = {"source": Generated("walk"), "memory": 5, "within": None} | options
+    scenario = Scenario(problem="joining", **options)
     with pytest.raises(BadInput, match=complaint):
         check(contender(text, "joining"), scenario)
 
@@ -79,6 +89,13 @@ def test_without_a_window_nobody_weighs_it(tmp_path):
     assert "life" not in everybody(Scenario(Generated("zipf"), "joining", 5))
     assert "life" in everybody(Scenario(Generated("zipf"), "joining", 5, within=9))
     assert "life" not in everybody(Scenario(TraceFile(str(file)), "joining", 5))
+
+
+def test_of_many_streams_nobody_is_asked_who_knows_two():
+    names = [policy.name for policy in policies.ALL if not policy.needs_window]
+    many = everybody(Scenario(Generated("gdj:streams=3"), "joining", 5))
+    assert many == [name for name in names if name != "hist"]
+    assert everybody(Scenario(Generated("gdj"), "joining", 5)) == names
 
 
 def test_without_numbers_nobody_goes_by_their_order(tmp_path):

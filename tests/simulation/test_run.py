@@ -13,26 +13,18 @@ from penstock.workloads import (
     JoinTrace,
     LookupTrace,
     floor,
+    gdj,
     tower,
     walk,
     zipf,
     zipf_references,
 )
-from tests.naive.join import NaiveJoin
-from tests.naive.policies import factory
+from tests.simulation.replay import naive_replay
 
 
-def naive_results(trace, name, memory, *, within=None, first=0, seed=0):
-    """Return the results of the twin at the rows from `first` on."""
-    twin = NaiveJoin(factory(name), memory, within=within, together=trace.together, seed=seed)
-    end = None if trace.end is None else np.maximum(trace.end, trace.time)
-    rows = [
-        {"stream": int(trace.side[i]), "keys": (int(trace.key[i]),), "time": int(trace.time[i])}
-        | ({} if end is None else {"end": int(end[i])})
-        for i in range(len(trace))
-    ]
-    results = twin.push(rows)
-    return sum(max(numbers) >= first for _, numbers in results)
+def naive_results(trace, name, memory, **options):
+    """Return how many results the twin has at the rows from `first` on."""
+    return len(naive_replay(trace, name, memory, **options))
 
 
 @pytest.mark.parametrize(
@@ -48,6 +40,40 @@ def test_agrees_with_the_twin(trace, within, name):
     assert played.results == expected
     assert played.rows == len(trace)
     assert played.seconds > 0
+
+
+# The settings of GreedyDual-Join's experiments; test_breadth.py has every policy in them.
+SHAPES = {
+    "pairs": gdj(80, 1, streams=4, pairs=True, domain=12),
+    "three streams": gdj(80, 1, streams=3, domain=8),
+    "two attributes": gdj(120, 1, attributes=2, domain=20),
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout"), [*((shape, "unified") for shape in SHAPES), ("pairs", "split")]
+)
+def test_every_shape_agrees_with_the_twin(shape, layout):
+    trace = SHAPES[shape]
+    options = {"within": 25, "first": 30, "layout": layout, "drop": 0.2, "seed": 4}
+    found = play(trace, "prob", 12, **options).results
+    assert found == naive_results(trace, "prob", 12, **options)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_exact_budget_gets_everything_in_every_shape(shape):
+    trace = SHAPES[shape]
+    for within in (None, 10):
+        full = full_results(trace, within, 20)
+        assert play(trace, "prob", len(trace), within=within, first=20).results == full > 0
+
+
+def test_hindsight_and_plans_know_two_streams_and_all_arrivals():
+    for name in ("opt", "flowexpect"):
+        with pytest.raises(BadInput, match=f"'{name}' is known for one join of two streams, got"):
+            play(SHAPES["pairs"], name, 4)
+        with pytest.raises(BadInput, match=f"'{name}' drops nothing before it looks"):
+            play(walk(50, 1), name, 4, drop=0.1)
 
 
 def test_what_is_behind_when_it_comes_can_still_match():

@@ -20,6 +20,11 @@ def test_steps_of_a_sequential_workload_have_two_rows_too():
     assert trace.time[first - 1] < 7 <= trace.time[first]
 
 
+def test_a_step_has_a_row_of_every_stream():
+    scenario = Scenario(Generated("gdj:streams=4", 100), "joining", 10, warmup=7)
+    assert scenario.first_row(scenario.trace(0)) == 28
+
+
 def test_a_step_of_a_cache_is_one_reference():
     scenario = Scenario(TOWER, "caching", 10)
     assert scenario.first_row(scenario.trace(0)) == 40
@@ -55,6 +60,16 @@ def test_runs_have_seeds_of_their_own():
         ({"problem": "join"}, "unknown problem 'join'; did you mean 'joining'"),
         ({"problem": "caching", "within": 3}, "a cache has no window"),
         ({"problem": "caching", "layout": "split"}, "a cache has one memory"),
+        ({"problem": "caching", "drop": 0.1}, "a cache has no join results to sample"),
+        ({"problem": "caching", "distortion": True}, "a cache has no join results to sample"),
+        ({"drop": -0.1}, "drop must be from 0 to below 1, got -0.1"),
+        ({"drop": 1.0}, "drop must be from 0 to below 1, got 1.0"),
+        ({"source": Generated("tower:k=1")}, "unknown parameter 'k' of workload 'tower'; it has"),
+        ({"source": Generated("zipf:alfa=1")}, "unknown parameter 'alfa'.*did you mean 'alpha'"),
+        (
+            {"source": Generated("gdj:streams=3"), "problem": "caching"},
+            "unknown parameter 'streams' of workload 'gdj'",
+        ),
     ],
 )
 def test_nonsense_is_refused(options, complaint):
@@ -66,3 +81,5 @@ def test_the_bounds_themselves_are_fine():
     Scenario(TOWER, "joining", 1, within=0, warmup=0, seed=0)
     Scenario(TOWER, "joining", 24)
     Scenario(TOWER, "joining", 1, warmup=99)
+    Scenario(TOWER, "joining", 1, drop=0.0)
+    Scenario(TOWER, "joining", 1, drop=0.999)

@@ -1,8 +1,10 @@
+import numpy as np
 import pytest
 
+from penstock.core.shape import TWO_WAY, in_pairs
 from penstock.errors import BadInput
 from penstock.simulation import Generated, TraceFile, choose_source
-from penstock.workloads import GENERATED
+from penstock.workloads import GENERATED, gdj
 
 CSV = "key,side,time\n7,a,5\n8,b,5\n7,b,6\n9,a,8\n"
 
@@ -22,6 +24,18 @@ def test_a_workload_has_as_many_steps_as_it_is_asked_for(name):
     assert (len(join), len(lookup)) == (60, 30)
     assert source.steps(join) == source.steps(lookup) == 30
     assert source.windowed == (join.end is not None)
+
+
+def test_a_workload_may_have_options():
+    source = choose_source("gdj: streams=4, pairs=true", None, length=30)
+    assert (source.name, source.title) == ("gdj", "gdj: streams=4, pairs=true")
+    assert source.options("joining") == {"streams": 4, "pairs": True}
+    trace = source.trace("joining", 1)
+    assert trace.key.tolist() == gdj(30, 1, streams=4, pairs=True).key.tolist()
+    assert source.joins == trace.joins == in_pairs(4)
+    plain = Generated("zipf:alpha=0", 500).trace("caching", 1)
+    assert np.bincount(plain.key).max() < 20
+    assert TraceFile("any.csv").joins == TWO_WAY
 
 
 def test_a_file_is_read_once_whatever_the_seed(file):

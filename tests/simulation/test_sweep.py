@@ -3,7 +3,15 @@ import signal
 import pytest
 
 from penstock.errors import BadInput
-from penstock.simulation import Generated, Scenario, summarise, sweep
+from penstock.simulation import (
+    Generated,
+    Scenario,
+    distortion,
+    exact_tally,
+    summarise,
+    sweep,
+    tally,
+)
 from penstock.simulation.contender import everybody
 from penstock.simulation.sweep import _deaf_to_interrupts
 
@@ -72,6 +80,34 @@ def test_means_are_over_the_runs():
     assert score["full"]["mean"] == pytest.approx(sum(full) / 3)
     shares = [a / b for a, b in zip(got, full, strict=True)]
     assert score["recall"]["mean"] == pytest.approx(sum(shares) / 3)
+
+
+def test_distortion_is_told_where_it_is_asked_for():
+    source = Generated("zipf:domain=20", 400)
+    terms = {"within": 50, "drop": 0.3, "seed": 2}
+    scenario = Scenario(source, "joining", 10, distortion=True, **terms)
+    report = summarise(sweep(scenario, ["lru"], runs=2))
+    assert report["drop"] == 0.3
+    expected = []
+    for run in range(2):
+        trace = source.trace("joining", 2 + run)
+        first = 2 * scenario.warm_up
+        found = tally(trace, "lru", 10, first=first, **terms | {"seed": 2 + run})
+        expected.append(distortion(exact_tally(trace, within=50, first=first), found))
+    got = report["policies"][0]["distortion"]
+    assert got["sse"]["mean"] == pytest.approx(sum(each.sse for each in expected) / 2)
+    assert got["kl"]["mean"] == pytest.approx(sum(each.kl for each in expected) / 2)
+    silent = summarise(sweep(Scenario(source, "joining", 10), ["lru"]))
+    assert "drop" not in silent
+    assert "distortion" not in silent["policies"][0]
+
+
+def test_dropping_everything_but_a_little_loses_in_the_square():
+    # what survives on one side meets what survives on the other
+    source = Generated("zipf:alpha=0,pareto=none", 5000)
+    scenario = Scenario(source, "joining", 300, within=100, warmup=0, drop=0.5)
+    recall = summarise(sweep(scenario, ["lru"]))["policies"][0]["recall"]["mean"]
+    assert recall == pytest.approx(0.25, abs=0.02)
 
 
 def test_of_nothing_nothing_is_missed():

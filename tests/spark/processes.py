@@ -24,8 +24,10 @@ def start(command: list[str], log: Path, **env: str) -> subprocess.Popen:
         )
 
 
-def start_driver(given: dict, log: Path, **env: str) -> subprocess.Popen:
-    return start([sys.executable, "-m", "tests.spark.driver", json.dumps(given)], log, **env)
+def start_driver(
+    given: dict, log: Path, module: str = "tests.spark.driver", **env: str
+) -> subprocess.Popen:
+    return start([sys.executable, "-m", module, json.dumps(given)], log, **env)
 
 
 def figures(process: subprocess.Popen, log: Path, seconds: float = 150) -> dict:

@@ -58,6 +58,7 @@ ARGUMENTS = {
     "sample": ({"recall_sample": 1.5}, "recall_sample must be"),
     "suffixes equal": ({"suffixes": ("_x", "_x")}, "suffixes must be"),
     "suffixes too few": ({"suffixes": ("_x",)}, "suffixes must be"),
+    "outer": ({"how": "left_outer"}, "how must be 'inner', got 'left_outer'; for rows without"),
 }
 
 
@@ -143,6 +144,22 @@ def test_many_and_groups(streams):
             join_group(joins, **rest)
     with pytest.raises(PenstockError, match="time says nothing of join 'x'"):
         join_group({"x": (a, b, "k")}, **(rest | {"time": {"y": "ts"}}))
+
+
+def test_how_spark_writes_it(spark):
+    batch = spark.createDataFrame([(1, at(0))], "k int, ts timestamp")
+    assert join(batch, batch, **GOOD, how="inner").columns == ["k", "ts_left", "ts_right"]
+    with pytest.raises(PenstockError, match="Spark's own join"):
+        join(batch, batch, **GOOD, how="left")
+
+
+def test_figures_of_what_is_no_query(spark, streams):
+    batch = spark.createDataFrame([(1, at(0))], "k int, ts timestamp")
+    joined = join(*streams, **GOOD)
+    for what in (join(batch, batch, **GOOD), joined, joined.writeStream, None):
+        with pytest.raises(PenstockError) as told:
+            metrics(what)
+        assert f"reads a streaming query, got a {type(what).__name__}; pass" in str(told.value)
 
 
 def test_figures_of_another_query(spark, streams, tmp_path):

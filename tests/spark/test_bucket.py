@@ -12,8 +12,6 @@ from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_
 
 LAYOUTS = [  # few, for each of them is compiled anew
     ("clock", "unified"),
-    ("clock", "split"),
-    ("rand", "unified"),
     ("rand", "split"),
     ("life", "unified"),
     ("gdj", "unified"),
@@ -41,7 +39,7 @@ def test_each_bucket_is_the_local_engine(policy, layout):
             assert outcome.totals["held"] == engine.join.held
             found += rows
         for name, counts in engine.join.counters.items():
-            if name != "matched":
+            if name not in ("matched", "dropped"):  # on Spark nothing is dropped before it is seen
                 told = [outcome.totals[f"{name}_{side}"] for side in range(2)]
                 assert told == counts.tolist(), name
         everything = exact(plan, batches)

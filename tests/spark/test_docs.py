@@ -8,13 +8,17 @@ import pytest
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md"]
 
 
 def blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/join.md", "docs/counting.md"])
+PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md", "docs/profiling.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_block_runs(spark, page):
     names: dict = {}
     found = blocks(page)

@@ -390,7 +390,7 @@ def test_column_twice(tmp_path, ending):
         ("key,b\nNaN,2\n1.5,2\n", "null", 1),
         ("key,b\nx,2\n,2\n", "an empty text", 2),
         ('key\nx\n""\n', "an empty text", 2),
-        ("key,b\n,2\n,2\n", "null", 1),
+        ("key,b\n,2\n7,2\n", "null", 1),
         (f"key,b\n{2**64},2\nNA,2\n", "null", 2),
     ],
 )
@@ -399,6 +399,13 @@ def test_key_without_value_in_csv(tmp_path, text, got, row):
     assert refused(read_lookup, path) == (
         f"the key column 'key' of {path} must have a value in every row,"
         f" got {got} at row {row}; fill it in or drop the row"
+    )
+
+
+def test_key_without_any_value(tmp_path):
+    path = put(tmp_path, "key,b\n,2\n,2\n")
+    assert refused(read_lookup, path) == (
+        f"the key column 'key' of {path} must hold values, got nothing but gaps; choose another one"
     )
 
 

@@ -7,7 +7,7 @@ from penstock.workloads import GENERATED
 
 
 def test_names():
-    assert list(GENERATED) == ["tower", "roof", "floor", "walk", "zipf"]
+    assert list(GENERATED) == ["tower", "roof", "floor", "walk", "zipf", "gdj", "locality"]
     assert all(name == workload.name for name, workload in GENERATED.items())
 
 

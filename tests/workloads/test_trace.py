@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.core.shape import TWO_WAY, all_streams, in_pairs
 from penstock.errors import BadInput
 from penstock.workloads.trace import JoinTrace, LookupTrace, interleave
 
@@ -24,6 +25,16 @@ def test_a_key_may_have_several_attributes():
     assert join(key=[[1, 2], [3, 4]]).key.shape == (2, 2)
     with pytest.raises(BadInput, match=r"key of a trace must have 1 dimension.*got 2"):
         LookupTrace([[1, 2]])
+
+
+def test_streams_meet_as_they_are_told_or_all_in_one():
+    assert join().joins == TWO_WAY
+    assert join(streams=3).joins == all_streams(3)
+    assert join(key=[[1, 2], [3, 4]]).joins == all_streams(2, 2)
+    assert join(streams=4, joins=in_pairs(4)).joins == in_pairs(4)
+    for wrong in (all_streams(3), all_streams(2, 2)):
+        with pytest.raises(BadInput, match="streams up to 1 and the attributes up to 0, got"):
+            join(joins=wrong)
 
 
 def test_length_and_steps():

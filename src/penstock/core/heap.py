@@ -1,7 +1,7 @@
 """A min-heap over slots whose scores may change: O(log M) per change, the lowest on top.
 
-Equal scores go by stamp, the lower first. Four children per node: half as deep as a binary heap,
-and the children of a node lie side by side.
+Equal scores go by `due`, where it is given, then by stamp, the lower first. Four children per node:
+half as deep as a binary heap, and the children of a node lie side by side.
 """
 
 from typing import NamedTuple
@@ -16,14 +16,14 @@ ABSENT = -1
 class Heap(NamedTuple):
     """Nodes by position in the heap; positions by slot."""
 
-    node: np.ndarray  # [capacity] of (score, stamp, slot)
+    node: np.ndarray  # [capacity] of (score, due, stamp, slot)
     place: np.ndarray  # int32[capacity]: where a slot stands, or ABSENT
     size: np.ndarray  # int64[1]
 
 
 def make_heap(capacity: int, dtype: type = np.float64) -> Heap:
     """Return an empty heap whose scores are of `dtype`."""
-    node = np.dtype([("score", dtype), ("stamp", np.int64), ("slot", np.int64)])
+    node = np.dtype([("score", dtype), ("due", np.int64), ("stamp", np.int64), ("slot", np.int64)])
     return Heap(
         np.zeros(capacity, node), np.full(capacity, ABSENT, np.int32), np.zeros(1, np.int64)
     )
@@ -41,34 +41,38 @@ def score_of(heap, slot):
 
 
 @jit
-def _put(heap, place, score, stamp, slot):
+def _put(heap, place, score, due, stamp, slot):
     heap.node[place]["score"] = score
+    heap.node[place]["due"] = due
     heap.node[place]["stamp"] = stamp
     heap.node[place]["slot"] = slot
     heap.place[slot] = place
 
 
 @jit
-def _before(heap, place, score, stamp):
-    """Tell whether the node at `place` comes before (score, stamp)."""
+def _before(heap, place, score, due, stamp):
+    """Tell whether the node at `place` comes before (score, due, stamp)."""
     held = heap.node[place]["score"]
-    return held < score or (held == score and heap.node[place]["stamp"] < stamp)
+    if held != score:
+        return held < score
+    sooner = heap.node[place]["due"]
+    return sooner < due or (sooner == due and heap.node[place]["stamp"] < stamp)
 
 
 @jit
-def _rise(heap, place, score, stamp, slot):
+def _rise(heap, place, score, due, stamp, slot):
     while place > 0:
         parent = (place - 1) >> 2
-        if _before(heap, parent, score, stamp):
+        if _before(heap, parent, score, due, stamp):
             break
         above = heap.node[parent]
-        _put(heap, place, above["score"], above["stamp"], above["slot"])
+        _put(heap, place, above["score"], above["due"], above["stamp"], above["slot"])
         place = parent
-    _put(heap, place, score, stamp, slot)
+    _put(heap, place, score, due, stamp, slot)
 
 
 @jit
-def _sink(heap, place, score, stamp, slot):
+def _sink(heap, place, score, due, stamp, slot):
     size = heap.size[0]
     while True:
         child = (place << 2) + 1
@@ -76,36 +80,37 @@ def _sink(heap, place, score, stamp, slot):
             break
         best = child
         for other in range(child + 1, min(child + 4, size)):
-            if _before(heap, other, heap.node[best]["score"], heap.node[best]["stamp"]):
+            lowest = heap.node[best]
+            if _before(heap, other, lowest["score"], lowest["due"], lowest["stamp"]):
                 best = other
-        if not _before(heap, best, score, stamp):
+        if not _before(heap, best, score, due, stamp):
             break
         below = heap.node[best]
-        _put(heap, place, below["score"], below["stamp"], below["slot"])
+        _put(heap, place, below["score"], below["due"], below["stamp"], below["slot"])
         place = best
-    _put(heap, place, score, stamp, slot)
+    _put(heap, place, score, due, stamp, slot)
 
 
 @jit
-def _settle(heap, place, score, stamp, slot):
+def _settle(heap, place, score, due, stamp, slot):
     """Put a node at a free place, and from there where it belongs."""
-    if place > 0 and not _before(heap, (place - 1) >> 2, score, stamp):
-        _rise(heap, place, score, stamp, slot)
+    if place > 0 and not _before(heap, (place - 1) >> 2, score, due, stamp):
+        _rise(heap, place, score, due, stamp, slot)
     else:
-        _sink(heap, place, score, stamp, slot)
+        _sink(heap, place, score, due, stamp, slot)
 
 
 @jit
-def push(heap, slot, score, stamp):
+def push(heap, slot, score, stamp, due=0):
     place = heap.size[0]
     heap.size[0] = place + 1
-    _rise(heap, place, score, stamp, slot)
+    _rise(heap, place, score, due, stamp, slot)
 
 
 @jit
-def change(heap, slot, score, stamp):
+def change(heap, slot, score, stamp, due=0):
     """Give a slot that is in the heap another score and stamp."""
-    _settle(heap, np.int64(heap.place[slot]), score, stamp, slot)
+    _settle(heap, np.int64(heap.place[slot]), score, due, stamp, slot)
 
 
 @jit
@@ -117,4 +122,4 @@ def drop(heap, slot):
     heap.size[0] = last
     if place != last:  # the last node moves into the gap
         moved = heap.node[last]
-        _settle(heap, place, moved["score"], moved["stamp"], moved["slot"])
+        _settle(heap, place, moved["score"], moved["due"], moved["stamp"], moved["slot"])

@@ -96,6 +96,12 @@ def tally(counts, held, slot):
 
 
 @jit
+def seen(counts, join, side, key):
+    """Return how often a key came on one side of a join."""
+    return counts.cell[join, _place(counts.cell, join, key), SEEN + side]
+
+
+@jit
 def productivity(counts, held, slot):
     """Return how many results the tuple would have had with all that came on the other sides.
 

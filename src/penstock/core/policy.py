@@ -27,6 +27,10 @@ A policy may also think in Python from time to time, where compiled code will no
 says after how many more arrivals `refresh(state)` must be called, which returns the state to go on
 with. Both go by arrivals alone, so that nothing depends on how these were cut into batches.
 
+A parameter in `tunable` may be left to the engine, as `auto`: it tries the values out in miniature
+while it runs (`engines.tuning`), and `retuned(state, fresh)` returns the state under the parameters
+of `fresh`, a new state made with those to go on with.
+
 Costs are O(1) or O(log M) per call. Nothing may depend on slot *numbers*: the same tuples may sit
 in other slots after a restore. Randomness comes from a generator in the state (`core.rng`).
 """
@@ -34,19 +38,20 @@ in other slots after a restore. Randomness comes from a generator in the state (
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from types import NoneType, UnionType
-from typing import Any, NamedTuple, get_args, get_origin
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import BadInput
 from .jit import jit
+from .options import nearest, read_options
 from .shape import Shape
 
 REFUSE = -1
 JOINING, CACHING = "joining", "caching"
 UNKNOWN_SCALE = 65_536  # rows assumed where the budget is given in bytes, or not at all
+AUTO = "auto"  # the value of a parameter that is found while it runs
 
 
 class Setup(NamedTuple):
@@ -59,6 +64,13 @@ class Setup(NamedTuple):
     together: bool = False  # several newcomers of one time are decided about at once
     problem: str = JOINING
     models: tuple[Any, ...] | None = None  # what is known of each stream beforehand
+
+
+class Tunable(NamedTuple):
+    """The values among which a parameter is found, and the one to begin with."""
+
+    values: tuple[Any, ...]
+    start: Any
 
 
 @jit
@@ -83,8 +95,11 @@ class Policy:
     reserve: Callable[[Any, int], Any] | None = None  # room in its own tables for n more arrivals
     pause: Callable[[Any], int] | None = None
     refresh: Callable[[Any], Any] | None = None
+    plain: bool = False  # defined for one join of two streams only
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
     tracked: Callable[[Any], int] | None = None  # how many slots its state knows of, for checks
+    tunable: dict[str, Tunable] = field(default_factory=dict, repr=False, compare=False)
+    retuned: Callable[[Any, Any], Any] | None = None
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,49 +152,42 @@ class Chosen:
         return f"{self.policy.name}:" + ",".join(f"{k}={v}" for k, v in self.params.items())
 
     def make_state(self, setup: Setup) -> Any:
-        return self.policy.make_state(setup, **self.params)
+        return self.policy.make_state(setup, **self.starting.params)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether some parameter is to be found while it runs."""
+        return bool(self._found)
+
+    @property
+    def starting(self) -> "Chosen":
+        """The policy as it begins: what is left to be found has its first value."""
+        return self._with({name: self.policy.tunable[name].start for name in self._found})
+
+    @property
+    def candidates(self) -> tuple["Chosen", ...]:
+        """The policy with every combination of values for what is left to be found."""
+        values = (self.policy.tunable[name].values for name in self._found)
+        return tuple(self._with(dict(zip(self._found, each))) for each in product(*values))
+
+    @property
+    def _found(self) -> list[str]:
+        """The parameters that are to be found while it runs."""
+        return [name for name in self.policy.tunable if self.params.get(name) == AUTO]
+
+    def _with(self, values: dict[str, Any]) -> "Chosen":
+        return Chosen(self.policy, self.params | values)
 
 
-def parse(text: str, known: tuple[Any, ...], what: str = "policy") -> Chosen:
-    """Read `NAME` or `NAME:key=value,...` against the policies, or `what` it is, that are known."""
+def parse(text: str, known: tuple[Policy, ...]) -> Chosen:
+    """Read `NAME` or `NAME:key=value,...` against the policies that are known."""
     name, _, tail = text.strip().partition(":")
     policies = {policy.name: policy for policy in known}
     if name not in policies:
-        raise BadInput(f"unknown {what} {name!r}; {_nearest(name, list(policies))}")
+        raise BadInput(f"unknown policy {name!r}; {nearest(name, list(policies))}")
     policy = policies[name]
-    params = {}
-    for part in filter(None, tail.split(",")):
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not value:
-            raise BadInput(f"parameter {part!r} of {what} {name!r} must be written key=value")
-        if key not in policy.parameters:
-            some = _nearest(key, list(policy.parameters)) if policy.parameters else "it has none"
-            raise BadInput(f"unknown parameter {key!r} of {what} {name!r}; {some}")
-        params[key] = _read(policy, key, value, what)
-    return Chosen(policy, params)
-
-
-def _nearest(word: str, known: list[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}Known: {', '.join(known)}"
-
-
-def _read(policy: Any, key: str, text: str, what: str) -> Any:
-    """Read a parameter's text as the type that the state maker declares."""
-    kind = policy.parameters[key].annotation
-    kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
-    if NoneType in kinds and text.lower() == "none":
-        return None
-    wanted = next(k for k in kinds if k is not NoneType)
-    truths = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    try:
-        return truths[text.lower()] if wanted is bool else wanted(text)
-    except (KeyError, ValueError):
-        raise BadInput(
-            f"parameter {key!r} of {what} {policy.name!r} must be of type {wanted.__name__}, "
-            f"got {text!r}"
-        ) from None
+    words = dict.fromkeys(policy.tunable, AUTO)
+    return Chosen(policy, read_options(f"policy {name!r}", tail, policy.parameters, words))
 
 
 def grown(old: Any, new: Any) -> Any:

@@ -17,26 +17,37 @@ Joins = tuple[tuple[tuple[int, int], ...], ...]
 TWO_WAY: Joins = (((0, 0), (1, 0)),)
 
 
-def all_streams(count: int) -> Joins:
-    """Return one join over `count` streams on their first attribute.
+def all_streams(count: int, attributes: int = 1) -> Joins:
+    """Return one join over `count` streams for each of their attributes.
 
     >>> all_streams(3)
     (((0, 0), (1, 0), (2, 0)),)
-    """
-    if count < 2:
-        raise BadInput(f"a join needs at least 2 streams, got {count}")
-    return (tuple((stream, 0) for stream in range(count)),)
-
-
-def same_streams(attributes: int) -> Joins:
-    """Return one two-way join per attribute, all over streams 0 and 1.
-
-    >>> same_streams(2)
+    >>> all_streams(2, attributes=2)
     (((0, 0), (1, 0)), ((0, 1), (1, 1)))
     """
+    _check_counts(count, attributes)
+    streams = range(count)
+    return tuple(tuple((stream, each) for stream in streams) for each in range(attributes))
+
+
+def in_pairs(count: int, attributes: int = 1) -> Joins:
+    """Return joins of stream 0 with 1, of 2 with 3, and so on, for each of their attributes.
+
+    >>> in_pairs(4)
+    (((0, 0), (1, 0)), ((2, 0), (3, 0)))
+    """
+    _check_counts(count, attributes)
+    if count % 2:
+        raise BadInput(f"streams that meet in pairs must be even in number, got {count}")
+    firsts = range(0, count, 2)
+    return tuple(((s, each), (s + 1, each)) for s in firsts for each in range(attributes))
+
+
+def _check_counts(streams: int, attributes: int) -> None:
+    if streams < 2:
+        raise BadInput(f"a join needs at least 2 streams, got {streams}")
     if attributes < 1:
         raise BadInput(f"a join needs at least 1 attribute, got {attributes}")
-    return tuple(((0, attribute), (1, attribute)) for attribute in range(attributes))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ..core.slots import FOREVER
 from ..errors import BadInput
+from .dropping import Dropping, draw
 from .kernel import Form, Rows
 
 
@@ -24,6 +25,7 @@ class Batch(NamedTuple):
 
     rows: Rows
     arrived: np.ndarray
+    dropped: np.ndarray
     late: np.ndarray
     null: np.ndarray
 
@@ -38,8 +40,9 @@ def prepare(
     end: npt.ArrayLike | None,
     null: npt.ArrayLike | None,
     size: npt.ArrayLike | None,
+    dropping: Dropping,
 ) -> Batch:
-    """Check a batch, drop what takes no part, and put the rest in (time, side, arrival) order."""
+    """Check a batch, leave out who takes no part, put the rest in (time, side, arrival) order."""
     streams = form.shape.streams
     stream = _streams(side, streams)
     n = len(stream)
@@ -49,13 +52,16 @@ def prepare(
     sizes = _sizes(size, n) if form.sized else np.empty(0, np.int64)
     missing = _mask(null, n)
     late = _late(times, missing, window)
-    chosen = _in_order(times, stream, missing | late, window.counting)
+    dropped = draw(dropping, n)  # after all checks: a batch that is refused draws nothing
+    missing, late = missing & ~dropped, late & ~dropped
+    chosen = _in_order(times, stream, missing | late | dropped, window.counting)
     columns = [stream, keys, times, deadlines, np.arange(first_row, first_row + n), sizes]
     if chosen is not None:
         columns = [column[chosen] if len(column) else column for column in columns]
     return Batch(
         Rows(*map(np.ascontiguousarray, columns)),
         np.bincount(stream, minlength=streams),
+        np.bincount(stream[dropped], minlength=streams),
         np.bincount(stream[late], minlength=streams),
         np.bincount(stream[missing], minlength=streams),
     )

@@ -18,17 +18,20 @@ from ..core.shape import TWO_WAY, Joins, Shape
 from ..errors import BadInput
 from . import kernel
 from .batch import Window, prepare
+from .dropping import make_dropping
 from .recount import recount
 from .refresh import most_arrivals, refreshed
-from .saved import flatten, pack_header, unflatten, unpack_header
+from .saved import flatten, pack_header, part, unflatten, unpack_header
 from .shares import split_budget
 from .tables import capacity_of, claim_slots, grow_tables, live_slots, make_tables
+from .trials import Columns, Tools
+from .tuning import Tuner, share_of
 
 FORMAT = 2
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
 NEVER = kernel.NEVER
-COUNTERS = ("arrived", "late", "null", "matched", "expired", "evicted", "refused")
+COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
 
 
 class Matches(NamedTuple):
@@ -48,7 +51,8 @@ class Join:
     [1, 0]
 
     Parameters:
-        policy: a name with parameters, as in `"gdj:percentile=0.9"`, or a `Policy`.
+        policy: a name with parameters, as in `"gdj:percentile=0.9"`, or a `Policy`. Of some the
+            parameters can be found while it runs: `"gdj:percentile=auto"`.
         budget: the rows (with `sized`: bytes) that may be held; None for all that the window needs.
         within: the window, in units of time, or with `window="count"` in tuples of the stream.
         joins: which streams meet on which attributes; see `core.shape`.
@@ -56,6 +60,7 @@ class Join:
         delay: how late a row may come; None: rows must come in the order of time.
         clock: with a delay, which stream sets the clock: the `slowest` (none that lags behind the
             others loses rows; one that falls silent halts expiry), or the `fastest`.
+        drop: the chance of a row to be dropped as it comes, as if it had never come.
         together: the discrete-time model, in which rows of equal time do not see each other.
         models: what is known of each stream beforehand (`penstock.models`), for policies that ask.
         seed: where all randomness comes from.
@@ -73,12 +78,13 @@ class Join:
         shares: Sequence[float] | None = None,
         delay: int | None = None,
         clock: str = "slowest",
+        drop: float = 0.0,
         together: bool = False,
         sized: bool = False,
         seed: int = 0,
         models: Sequence[Any] | None = None,
     ):
-        _check(budget, within, window, layout, delay, clock, together)
+        _check(budget, within, window, layout, delay, clock, drop, together)
         shape = Shape(joins)
         lanes = shape.streams if layout == "split" else 1
         self.chosen = policies.choose(policy, JOINING)
@@ -90,6 +96,7 @@ class Join:
         self.delay = delay
         self.clock = clock
         self.seed = seed
+        self._dropping = make_dropping(drop, seed)
         self.models = None if models is None else tuple(models)
         slowest = clock == "slowest" and delay is not None and window == "time"
         self.form = kernel.Form(shape, lanes, window == "count", together, sized, slowest)
@@ -97,8 +104,10 @@ class Join:
         self._scales = [UNKNOWN_SCALE] * lanes if budget is None or sized else self._budgets
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
         self._states = self._fresh_states()
+        self._tuner = self._make_tuner()
         self._next_row = 0
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
+        self._dropped = np.zeros(shape.streams, np.int64)
         self._told = np.full(shape.streams, NEVER)  # by `advance`
 
     def push(
@@ -125,9 +134,14 @@ class Join:
                 "none; pass within=, or end= with the rows"
             )
         window = Window(self.within, self.form.counting, self.delay, self.watermark)
-        batch = prepare(self.form, window, self._next_row, side, key, time, end, null, size)
+        batch = prepare(
+            self.form, window, self._next_row, side, key, time, end, null, size, self._dropping
+        )
         self._next_row += int(batch.arrived.sum())
         self._outside += batch.arrived, batch.late, batch.null
+        self._dropped += batch.dropped
+        if self._tuner is not None:
+            self._tuner.watch(self._shown(batch.rows), batch.rows.key[:, 0])
         width = self.form.shape.sides + (len(self.form.shape.joins) > 1)
         parts = [np.empty((0, width), np.int64)]
         start, taken = 0, len(batch.rows.stream)
@@ -136,6 +150,8 @@ class Join:
             self._reserve(stop - start)
             parts += self._run(batch.rows, start, stop, emit, width)
             self._states = tuple(refreshed(self.chosen.policy, each) for each in self._states)
+            if self._tuner is not None and self._tuner.take(stop):
+                self._states = tuple(self._tuner.adopted(each) for each in self._states)
             start = stop
         return self._matches(np.concatenate(parts))
 
@@ -158,10 +174,51 @@ class Join:
     def _chunk_end(self, rows: kernel.Rows, start: int) -> int:
         taken = len(rows.stream)
         stop = min(start + CHUNK, taken, start + most_arrivals(self.chosen.policy, self._states))
+        if self._tuner is not None:
+            stop = self._tuner.stop(stop)
         if self.form.together:  # rows of one time must not be torn apart
             while stop < taken and rows.time[stop] == rows.time[stop - 1]:
                 stop += 1
         return stop
+
+    def _make_tuner(self) -> Tuner | None:
+        if not self.chosen.is_tuned:
+            return None
+        share = share_of(sum(self._budgets), self.form.sized)
+        tools = Tools(lambda chosen: self._miniature(chosen, share), _show, _found, Join.restore)
+        return Tuner(self.chosen, share, tools)
+
+    def _miniature(self, chosen: Chosen, share: float) -> "Join":
+        """Return a join like this one for a share of the keys."""
+        form = self.form
+        budgets = [max(1, round(each * share)) for each in self._budgets]
+        within = self.within
+        if form.counting and within is not None:
+            within = max(1, round(within * share))
+        return Join(
+            chosen,
+            sum(budgets),
+            within=within,
+            window="count" if form.counting else "time",
+            joins=form.shape.joins,
+            layout=self.layout,
+            shares=[each / sum(budgets) for each in budgets],
+            delay=self.delay,
+            clock=self.clock,
+            together=form.together,
+            sized=form.sized,
+            seed=self.seed,
+        )
+
+    def _shown(self, rows: kernel.Rows) -> Columns:
+        """Return what a miniature has to know of the rows."""
+        columns = rows.stream, rows.key, rows.time, rows.deadline
+        return (*columns, rows.size) if self.form.sized else columns
+
+    @property
+    def in_force(self) -> Chosen:
+        """The policy with the parameters that are in force now, also those found by itself."""
+        return self.chosen if self._tuner is None else self._tuner.in_force
 
     def _matches(self, found: np.ndarray) -> Matches:
         sides = self.form.shape.sides
@@ -202,6 +259,11 @@ class Join:
         self._tables = grow_tables(self.form, self._tables, capacity)
         fresh = self._fresh_states()
         self._states = tuple(grown(a, b) for a, b in zip(self._states, fresh, strict=True))
+
+    @property
+    def drop(self) -> float:
+        """The chance of a row to be dropped as it comes."""
+        return self._dropping.rate
 
     @property
     def now(self) -> int | None:
@@ -259,8 +321,10 @@ class Join:
     @property
     def counters(self) -> dict[str, np.ndarray]:
         """What happened to the rows so far, per stream."""
+        arrived, late, null = self._outside.copy()
         inside = self._tables.counts.T[:4].copy()
-        return dict(zip(COUNTERS, [*self._outside.copy(), *inside], strict=True))
+        counts = [arrived, self._dropped.copy(), late, null, *inside]
+        return dict(zip(COUNTERS, counts, strict=True))
 
     @property
     def held_rows(self) -> np.ndarray:
@@ -312,10 +376,15 @@ class Join:
         saved["outside"] = self._outside.copy()
         saved["seen"] = self._tables.seen.copy()
         saved["told"] = self._told.copy()
+        if self.drop:
+            saved["dropped"] = self._dropped.copy()
+            saved["dropping"] = self._dropping.rng.copy()
         if self.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
             saved["slot"] = live.astype(np.int32)
             for lane, state in enumerate(self._states):
                 saved |= flatten(state, f"policy.{lane}")
+        if self._tuner is not None:
+            saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
         saved["header"] = pack_header(self._header())
         return saved
 
@@ -340,6 +409,7 @@ class Join:
             "joins": self.form.shape.joins,
             "delay": self.delay,
             "clock": self.clock,
+            "drop": self.drop,
             "together": self.form.together,
             "sized": self.form.sized,
             "seed": self.seed,
@@ -376,6 +446,7 @@ class Join:
             shares=shares,
             delay=header["delay"],
             clock=header["clock"],
+            drop=header.get("drop", 0.0),  # states saved before there was one
             together=header["together"],
             sized=header["sized"],
             seed=header["seed"],
@@ -384,6 +455,8 @@ class Join:
         if same_policy:  # a policy's tables keep the scale that they were made for
             join._scales = header["scales"]
             join._states = join._fresh_states()
+            if join._tuner is not None:
+                join._tuner.load(part(saved, "tuner."), join.budget != header["budget"])
         join._load(saved, header, same_policy)
         return join
 
@@ -411,6 +484,9 @@ class Join:
         self._outside[:] = saved["outside"]
         tables.seen[:] = saved["seen"]
         self._told[:] = saved["told"]
+        if self.drop:
+            self._dropped[:] = saved["dropped"]
+            self._dropping.rng[:] = saved["dropping"]
         self._next_row = header["next_row"]
         claim_slots(tables.free, slots)
         if bound:
@@ -428,11 +504,21 @@ class Join:
         return ["time", "deadline", "row", "born", "stream"] + ["size"] * self.form.sized
 
 
+def _show(miniature: Join, columns: Columns) -> None:
+    stream, key, time, deadline, *size = columns
+    end = None if miniature.form.counting else deadline
+    miniature.push(stream, key, time, end=end, size=size[0] if size else None, emit=False)
+
+
+def _found(miniature: Join) -> int:
+    return miniature.results
+
+
 def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> list[int]:
     return [NO_LIMIT] * lanes if budget is None else split_budget(budget, lanes, shares)
 
 
-def _check(budget, within, window, layout, delay, clock, together) -> None:
+def _check(budget, within, window, layout, delay, clock, drop, together) -> None:
     if budget is not None and budget < 1:
         raise BadInput(f"budget must be at least 1, got {budget}")
     if window not in ("time", "count"):
@@ -448,6 +534,8 @@ def _check(budget, within, window, layout, delay, clock, together) -> None:
         raise BadInput(f"delay must be at least 0, got {delay}")
     if clock not in ("slowest", "fastest"):
         raise BadInput(f"clock must be 'slowest' or 'fastest', got {clock!r}")
+    if drop and window == "count":
+        raise BadInput("a count window counts what is dropped too, and drop= hides it; use a time")
     if together and (window == "count" or delay is not None):
         raise BadInput(
             "together needs a time window and rows in order; leave out window= and delay="

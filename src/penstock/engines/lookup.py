@@ -27,17 +27,20 @@ from ..core.policy import (
 )
 from ..core.slots import FOREVER, Held, make_held
 from ..errors import BadInput
+from . import upkeep
 from .refresh import most_arrivals, refreshed
-from .saved import flatten, pack_header, unflatten, unpack_header
+from .saved import flatten, pack_header, part, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
+from .trials import Columns, Tools
+from .tuning import Tuner, share_of
+from .upkeep import EVICTED, HITS, MISSES, REFUSED, TAKEN, USED
 
-FORMAT = 1
+FORMAT = 2
 CHUNK = 65_536  # references between two looks at whether the tables must grow
 NO_LIMIT = 2**62
 AHEAD = 12  # references between asking for a bucket and needing it
 NEAR = 1 << 17  # a table of up to so many buckets is always at hand
 ROW, REFERENCE = 0, 1  # the streams of the join that caching is a case of
-HITS, MISSES, EVICTED, REFUSED, TAKEN = range(5)
 COUNTERS = ("hits", "misses", "evicted", "refused")
 
 
@@ -47,7 +50,7 @@ class Tables(NamedTuple):
     held: Held
     free: np.ndarray  # int32[capacity + 1]: a stack of free slots
     buckets: np.ndarray  # int64[1, power of two]: from key to slot
-    counts: np.ndarray  # int64[5]: hits, misses, evicted, refused, references taken
+    counts: np.ndarray  # int64[6]: hits, misses, evicted, refused, references taken, budget used
 
 
 class Outcome(NamedTuple):
@@ -56,12 +59,12 @@ class Outcome(NamedTuple):
     hit: np.ndarray  # bool[n]
     slot: np.ndarray  # int32[n]: where the row is (hit) or is to be put (miss); -1: do not keep it
     evicted: np.ndarray  # bool[n]: somebody was sent away to make room
-    victim: np.ndarray  # int64[n]: its key
+    victim: np.ndarray  # int64[n]: its key; the last one's, where a large row displaced several
 
 
 @functools.cache
-def compile_lookup(policy: Policy):
-    """Return the kernel `run(tables, state, keys, start, stop, budget, emit, out)`."""
+def compile_lookup(policy: Policy, sized: bool = False):
+    """Return the kernel `run(tables, state, keys, sizes, start, stop, budget, emit, out)`."""
     on_arrival, on_insert, on_match, on_remove, choose_victim = policy.hooks
     heeds_arrivals = on_arrival is not nothing
 
@@ -88,11 +91,12 @@ def compile_lookup(policy: Policy):
         keymap.add(tables.buckets, 0, key, slot)
         on_insert(state, held, slot, now)
 
-    def run(tables, state, keys, start, stop, budget, emit, out):
+    def run(tables, state, keys, sizes, start, stop, budget, emit, out):
         by_slot = tables.held.key[:, 0]
         room = len(by_slot) - 1
         far = tables.buckets.shape[1] > NEAR
         hits = evicted = refused = 0
+        used, need = tables.counts[USED], np.int64(1)
         first = tables.counts[TAKEN] - start
         for i in range(start, stop):
             key, now = keys[i], first + i
@@ -107,21 +111,35 @@ def compile_lookup(policy: Policy):
                 hits += 1
                 on_match(state, tables.held, slot, now)
             else:
-                if len(tables.free) - 1 - tables.free[0] < budget:
-                    slot = stack.pop(tables.free)
-                else:
+                if sized:
+                    need = sizes[i]
+                if used + need > budget:
                     seat(tables, room, ROW, key, now)
-                    slot = np.int64(choose_victim(state, tables.held, room, now))
-                    gone = slot != REFUSE
-                    if gone:
+                welcome = need <= budget
+                while welcome and used + need > budget:
+                    victim = np.int64(choose_victim(state, tables.held, room, now))
+                    welcome = victim != REFUSE
+                    if welcome:
+                        gone = True
                         evicted += 1
                         if emit:
-                            out.victim[i] = by_slot[slot]
-                        send_away(tables, state, by_slot, slot, now)
-                    else:
-                        refused += 1
-                if slot != REFUSE:
+                            out.victim[i] = by_slot[victim]
+                        send_away(tables, state, by_slot, victim, now)
+                        if sized:
+                            used -= np.int64(tables.held.at[victim]["size"])
+                            stack.push(tables.free, victim)
+                        else:  # one is enough, and the newcomer takes its slot
+                            used -= 1
+                            slot = victim
+                if welcome:
+                    if slot < 0:
+                        slot = stack.pop(tables.free)
+                    if sized:
+                        tables.held.at[slot]["size"] = need
+                    used += need
                     take_in(tables, state, slot, key, now)
+                else:
+                    refused += 1
             if emit:
                 out.hit[i] = hit
                 out.slot[i] = slot
@@ -131,12 +149,13 @@ def compile_lookup(policy: Policy):
         tables.counts[EVICTED] += evicted
         tables.counts[REFUSED] += refused
         tables.counts[TAKEN] += stop - start
+        tables.counts[USED] = used
 
-    return specialise(run, policy.name, hooks=policy.hooks)
+    return specialise(run, policy.name, sized, hooks=policy.hooks)
 
 
 class Lookup:
-    """A cache of up to `budget` rows of a relation.
+    """A cache of up to `budget` rows of a relation, or bytes of them where it is `sized`.
 
     >>> cache = Lookup(policy="lru", budget=2)
     >>> cache.push([1, 2, 1, 3, 2]).hit.tolist()
@@ -150,6 +169,7 @@ class Lookup:
         policy: str | Policy | Chosen = "lru",
         budget: int | None = None,
         *,
+        sized: bool = False,
         seed: int = 0,
         model: Any = None,
     ):
@@ -159,42 +179,84 @@ class Lookup:
         if budget is None:
             self.chosen = Chosen(KEEP_ALL, {})
         self.budget = budget
+        self.sized = sized
         self.seed = seed
         self.model = model  # what is known of the references beforehand, for policies that ask
         self._limit = NO_LIMIT if budget is None else budget
-        self._scale = UNKNOWN_SCALE if budget is None else budget
+        self._scale = UNKNOWN_SCALE if budget is None or sized else budget
         capacity = min(1024, self._limit)
         self._tables = Tables(
-            _empty(capacity),
+            _empty(capacity, sized),
             stack.make_stack(0, capacity, capacity),
             keymap.make_buckets(capacity, roomy=True),
-            np.zeros(5, np.int64),
+            np.zeros(6, np.int64),
         )
         self._state = self._fresh_state()
+        self._tuner = self._make_tuner()
 
-    def push(self, key: npt.ArrayLike, *, emit: bool = True) -> Outcome:
+    def push(
+        self, key: npt.ArrayLike, *, size: npt.ArrayLike | None = None, emit: bool = True
+    ) -> Outcome:
         """Take a batch of references and return what became of each.
 
-        With `emit=False` the outcome is only counted.
+        `size` is how many bytes the row of each takes. With `emit=False` the outcome is only
+        counted.
         """
-        keys = np.asarray(key)
-        if keys.ndim != 1:
-            raise BadInput(f"key must be one column, got shape {keys.shape}")
-        if len(keys) and keys.dtype.kind not in "iu":
-            raise BadInput(
-                f"key must be integers (ids or hashes), got {keys.dtype}; encode it first"
-            )
-        keys = np.ascontiguousarray(keys, np.int64)
+        keys = _keys(key)
+        sizes = _sizes(size, len(keys)) if self.sized else np.empty(0, np.int64)
         out = _outcome(len(keys) if emit else 0)
-        run = compile_lookup(self.chosen.policy)
+        run = compile_lookup(self.chosen.policy, self.sized)
         start, policy = 0, self.chosen.policy
+        if self._tuner is not None:
+            self._tuner.watch((keys, sizes) if self.sized else (keys,), keys)
         while start < len(keys):
             stop = min(start + CHUNK, len(keys), start + most_arrivals(policy, [self._state]))
+            if self._tuner is not None:
+                stop = self._tuner.stop(stop)
             self._reserve(stop - start)
-            run(self._tables, self._state, keys, start, stop, self._limit, emit, out)
+            run(self._tables, self._state, keys, sizes, start, stop, self._limit, emit, out)
             self._state = refreshed(policy, self._state)
+            if self._tuner is not None and self._tuner.take(stop):
+                self._state = self._tuner.adopted(self._state)
             start = stop
         return out
+
+    def find(self, key: npt.ArrayLike) -> np.ndarray:
+        """Return the slot of each key, -1 where it is not cached; asking changes nothing."""
+        keys = _keys(key)
+        out = np.empty(len(keys), np.int32)
+        upkeep.find_all(self._tables.buckets, self._tables.held.key[:, 0], keys, out)
+        return out
+
+    def discard(self, key: npt.ArrayLike) -> np.ndarray:
+        """Let keys go whose rows are out of date; return which of them were cached: bool[n].
+
+        >>> cache = Lookup(policy="lru", budget=2)
+        >>> cache.push([1, 2]).hit.tolist(), cache.discard([2, 3]).tolist()
+        ([False, False], [True, False])
+        >>> cache.push([1, 2]).hit.tolist()
+        [True, False]
+        """
+        keys = _keys(key)
+        gone = np.zeros(len(keys), bool)
+        run = upkeep.compile_discard(self.chosen.policy, self.sized)
+        run(self._tables, self._state, keys, gone)
+        return gone
+
+    def _make_tuner(self) -> Tuner | None:
+        if not self.chosen.is_tuned:
+            return None
+        share = share_of(self._limit, self.sized)
+        budget = max(1, round(self._limit * share))
+        tools = Tools(
+            lambda chosen: Lookup(chosen, budget, sized=self.sized), _show, _found, Lookup.restore
+        )
+        return Tuner(self.chosen, share, tools)
+
+    @property
+    def in_force(self) -> Chosen:
+        """The policy with the parameters that are in force now, also those found by itself."""
+        return self.chosen if self._tuner is None else self._tuner.in_force
 
     def _fresh_state(self) -> Any:
         capacity = capacity_of(self._tables.free)
@@ -204,7 +266,9 @@ class Lookup:
 
     def _reserve(self, references: int) -> None:
         capacity = capacity_of(self._tables.free)
-        wanted = min(self.held + references, self._limit)
+        wanted = self.held + references
+        if not self.sized:
+            wanted = min(wanted, self._limit)
         if wanted > capacity:
             self._grow(max(wanted, min(capacity * 3 // 2, self._limit)))
         reserve = self.chosen.policy.reserve
@@ -216,7 +280,7 @@ class Lookup:
         buckets = keymap.make_buckets(capacity, roomy=True)
         keymap.rehash(old.buckets, buckets)
         self._tables = old._replace(
-            held=_grown(old.held, capacity),
+            held=_grown(old.held, capacity, self.sized),
             free=stack.grow_stack(old.free, capacity),
             buckets=buckets,
         )
@@ -226,6 +290,11 @@ class Lookup:
     def held(self) -> int:
         """How many rows are cached."""
         return capacity_of(self._tables.free) - int(self._tables.free[0])
+
+    @property
+    def used(self) -> int:
+        """Rows cached, or bytes where the budget counts bytes."""
+        return int(self._tables.counts[USED])
 
     @property
     def hits(self) -> int:
@@ -245,6 +314,11 @@ class Lookup:
         """The keys of the cached rows, in the order in which they came."""
         return self._tables.held.key[self._live(), 0]
 
+    @property
+    def slots(self) -> np.ndarray:
+        """The slots of the cached rows, in the order of `resident`."""
+        return self._live()
+
     def _live(self) -> np.ndarray:
         return live_slots(self._tables.free, self._tables.held.at["born"])
 
@@ -252,7 +326,9 @@ class Lookup:
         """Recount every structure; raises AssertionError where two of them disagree."""
         live, tables = self._live(), self._tables
         by_slot = tables.held.key[:, 0]
-        assert len(live) <= self._limit
+        assert self.used <= self._limit
+        sizes = tables.held.at["size"][live] if self.sized else np.ones(len(live), np.int64)
+        assert sizes.sum() == self.used
         assert len(set(by_slot[live].tolist())) == len(live), "a key is cached twice"
         found = [keymap.seek(tables.buckets, 0, by_slot, by_slot[slot]) for slot in live]
         assert found == live.tolist()
@@ -270,51 +346,110 @@ class Lookup:
             "params": self.chosen.params,
             "budget": self.budget,
             "scale": self._scale,
+            "sized": self.sized,
             "seed": self.seed,
             "capacity": capacity_of(tables.free),
         }
         saved = {"header": pack_header(header), "slot": live.astype(np.int32)}
         saved["held.key"] = tables.held.key[live, 0]
-        for name in ("time", "born"):
+        for name in self._columns():
             saved[f"held.{name}"] = tables.held.at[name][live]
         saved["counts"] = tables.counts.copy()
+        if self._tuner is not None:
+            saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
         return saved | flatten(self._state, "policy")
 
     @classmethod
-    def restore(cls, saved: dict[str, np.ndarray]) -> "Lookup":
-        """Return a cache that goes on where `save` left off."""
+    def restore(
+        cls,
+        saved: dict[str, np.ndarray],
+        *,
+        policy: str | Policy | Chosen | None = None,
+        budget: int | str | None = "same",
+    ) -> "Lookup":
+        """Return a cache that goes on where `save` left off.
+
+        With another `budget` (None: no limit) the policy gives up what no longer fits. Another
+        `policy` meets the cached rows as if they had just been fetched. Rows keep their slots.
+        """
         header = unpack_header(saved, "lookup", FORMAT)
-        chosen = Chosen(policies.named(header["policy"]), header["params"])
+        before = Chosen(policies.named(header["policy"]), header["params"])
+        after = before if policy is None else policies.choose(policy, CACHING)
         cache = cls(
-            policies.DEFAULT if header["budget"] is None else chosen,
-            header["budget"],
+            after if after.policy is not KEEP_ALL else policies.DEFAULT,
+            header["budget"] if budget == "same" else budget,  # type: ignore[arg-type]
+            sized=header["sized"],
             seed=header["seed"],
         )
+        same_policy = str(cache.chosen) == str(before)
+        if same_policy:  # a policy's tables keep the scale that they were made for
+            cache._scale = header["scale"]
+            cache._state = cache._fresh_state()
+            if cache._tuner is not None:
+                cache._tuner.load(part(saved, "tuner."), cache.budget != header["budget"])
         if header["capacity"] > capacity_of(cache._tables.free):
             cache._grow(header["capacity"])
-        cache._load(saved)
+        cache._load(saved, same_policy)
         return cache
 
-    def _load(self, saved: dict[str, np.ndarray]) -> None:
+    def _load(self, saved: dict[str, np.ndarray], same_policy: bool) -> None:
         tables, live = self._tables, saved["slot"].astype(np.int64)
         tables.held.key[live, 0] = saved["held.key"]
-        for name in ("time", "born"):
+        for name in self._columns():
             tables.held.at[name][live] = saved[f"held.{name}"]
         tables.counts[:] = saved["counts"]
         claim_slots(tables.free, live)
         keymap.fill(tables.buckets, 0, saved["held.key"], live)
-        self._state = unflatten(self._state, "policy", saved)
+        if same_policy:
+            # A larger budget has made larger tables; what was saved must have room for them too.
+            self._state = grown(unflatten(self._state, "policy", saved), self._state)
+        if not same_policy or self.used > self._limit:
+            settle = upkeep.compile_settle(self.chosen.policy, self.sized)
+            gone = np.zeros(capacity_of(tables.free) + 1, bool)
+            settle(tables, self._state, live, gone, not same_policy, self._limit)
+
+    def _columns(self) -> list[str]:
+        """Return the fields of a row that are worth saving."""
+        return ["time", "born"] + ["size"] * self.sized
 
 
-def _empty(capacity: int) -> Held:
+def _show(miniature: Lookup, columns: Columns) -> None:
+    miniature.push(columns[0], size=columns[1] if miniature.sized else None, emit=False)
+
+
+def _found(miniature: Lookup) -> int:
+    return miniature.hits
+
+
+def _keys(key: npt.ArrayLike) -> np.ndarray:
+    keys = np.asarray(key)
+    if keys.ndim != 1:
+        raise BadInput(f"key must be one column, got shape {keys.shape}")
+    if len(keys) and keys.dtype.kind not in "iu":
+        raise BadInput(f"key must be integers (ids or hashes), got {keys.dtype}; encode it first")
+    return np.ascontiguousarray(keys, np.int64)
+
+
+def _sizes(size: npt.ArrayLike | None, n: int) -> np.ndarray:
+    if size is None:
+        raise BadInput("a cache with a budget in bytes must be told size= of each row")
+    sizes = np.ascontiguousarray(size, np.int64)
+    if sizes.shape != (n,):
+        raise BadInput(f"size must be one number per key ({n}), got shape {sizes.shape}")
+    if n and sizes.min() < 1:
+        raise BadInput(f"size must be at least 1 byte, got {sizes.min()}")
+    return sizes
+
+
+def _empty(capacity: int, sized: bool) -> Held:
     """Return room for `capacity` rows; keys lie apart, since a hit looks at nothing else."""
-    at = make_held(capacity, 1).at
+    at = make_held(capacity, 1, sized=sized).at
     at["deadline"] = FOREVER
     return Held(np.zeros((capacity + 1, 1), np.int64), at)
 
 
-def _grown(old: Held, capacity: int) -> Held:
-    new = _empty(capacity)
+def _grown(old: Held, capacity: int, sized: bool) -> Held:
+    new = _empty(capacity, sized)
     new.key[: len(old.key)] = old.key
     new.at[: len(old.at)] = old.at
     return new

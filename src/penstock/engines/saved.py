@@ -33,6 +33,17 @@ def unpack_header(saved: dict[str, np.ndarray], engine: str, version: int) -> di
     return header
 
 
+def part(saved: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """Return the arrays whose names begin so, without that beginning.
+
+    >>> part({"held.key": np.zeros(1), "counts": np.ones(1)}, "held.")
+    {'key': array([0.])}
+    """
+    return {
+        name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)
+    }
+
+
 def flatten(state: Any, name: str) -> dict[str, np.ndarray]:
     """Return the arrays of a (nested) NamedTuple under dotted names.
 

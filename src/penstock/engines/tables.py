@@ -44,7 +44,9 @@ def live_slots(free: np.ndarray, born: np.ndarray) -> np.ndarray:
 
 def claim_slots(free: np.ndarray, live: np.ndarray) -> None:
     """Leave on the stack exactly the slots that are not in `live`."""
-    unused = np.setdiff1d(np.arange(capacity_of(free)), live)[::-1]
+    idle = np.ones(capacity_of(free), bool)
+    idle[live] = False
+    unused = np.flatnonzero(idle)[::-1]
     free[0] = len(unused)
     free[1 : 1 + len(unused)] = unused
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.worth import KINDS
 from ..errors import BadInput
 from .cells import Floats, positive
 
-KINDS = ("exp", "fixed", "inf", "inv")
 NOTHING = 1e-9  # a chance too small to count
 FARTHEST = 4096  # steps that are looked ahead at most
 

@@ -1,10 +1,11 @@
 """The best that hindsight allows, for joins and caches; and planning by the same means."""
 
+from .exact import exact_results
 from .flowexpect import FLOWEXPECT, FlowExpect
 from .join import most_results
 from .lookup import lfd
 from .plan import Plan, best_plan
-from .reach import Reach, count_matches, find_reach
+from .reach import Reach, find_reach
 
 __all__ = [
     "FLOWEXPECT",
@@ -12,7 +13,7 @@ __all__ = [
     "Plan",
     "Reach",
     "best_plan",
-    "count_matches",
+    "exact_results",
     "find_reach",
     "lfd",
     "most_results",

@@ -40,18 +40,12 @@ def find_reach(side, key, time, end=None, *, together: bool = False) -> Reach:
             "the optimum is known for two streams and one key; join fewer, or leave out opt"
         )
     rows = np.arange(len(time))
-    is_point = np.ones(len(time), bool)
-    if together:
-        is_point[1:] = time[1:] != time[:-1]
-    point = np.cumsum(is_point) - 1
-    points = int(is_point.sum())
-    limit = np.full(len(time), points)
-    if end is not None:
-        limit = np.searchsorted(time[is_point], np.asarray(end, np.int64), side="right")
+    point = decision_points(time, together)
+    limit = first_point_after(time, point, end)
     group = 2 * np.unique(key, return_inverse=True)[1] + side
     order = np.lexsort((rows, group))
     group, point, limit = group[order], point[order], limit[order]
-    span = points + 1
+    span = int(point.max(initial=-1)) + 2
     places = group * span + point
     other = (group ^ 1) * span
     begin = np.searchsorted(places, other + point, side="right")
@@ -59,18 +53,33 @@ def find_reach(side, key, time, end=None, *, together: bool = False) -> Reach:
     return Reach(order, group, point, begin, np.maximum(begin, stop))
 
 
+def decision_points(time: np.ndarray, together: bool) -> np.ndarray:
+    """Return the number of each row's decision point, from 0.
+
+    >>> decision_points(np.array([3, 3, 8]), together=True).tolist()
+    [0, 0, 1]
+    """
+    is_point = np.ones(len(time), bool)
+    if together:
+        is_point[1:] = time[1:] != time[:-1]
+    return np.cumsum(is_point) - 1
+
+
+def first_point_after(time: np.ndarray, point: np.ndarray, end) -> np.ndarray:
+    """Return the first decision point at which each row is dead; one past the last: at none.
+
+    >>> first_point_after(np.array([3, 4, 8]), np.arange(3), [4, 4, 9]).tolist()
+    [2, 2, 3]
+    """
+    points = int(point.max(initial=-1)) + 1
+    if end is None:
+        return np.full(len(time), points)
+    first_rows = np.flatnonzero(np.diff(point, prepend=-1))
+    return np.searchsorted(time[first_rows], np.asarray(end, np.int64), side="right")
+
+
 def counted_from(reach: Reach, first: int) -> Reach:
     """Return the reach without the matches at rows before `first`."""
     below = np.concatenate(([0], np.cumsum(reach.row >= first)))
     # A range is in the order of arrival, so what counts lies at its end.
     return reach._replace(begin=reach.stop - (below[reach.stop] - below[reach.begin]))
-
-
-def count_matches(reach: Reach, first: int = 0) -> int:
-    """Return how many results an unlimited memory gives, at the rows from `first` on.
-
-    >>> count_matches(find_reach(side=[0, 0, 1, 1], key=[7, 7, 7, 8], time=[0, 1, 2, 3]))
-    2
-    """
-    counted = counted_from(reach, first)
-    return int((counted.stop - counted.begin).sum())

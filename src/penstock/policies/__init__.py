@@ -7,10 +7,12 @@ from ..core.policy import KEEP_ALL, Chosen, Policy, parse
 from ..errors import BadInput
 from .age import AGE
 from .clock import CLOCK
+from .elba import ELBA
 from .fifo import FIFO
 from .gdj import GDJ
 from .heeb import HEEB
 from .hist import HIST
+from .lba import LBA
 from .lfu import LFU
 from .lhd import LHD
 from .life import LIFE
@@ -37,6 +39,8 @@ ALL: tuple[Policy, ...] = (
     LHD,
     HEEB,
     HIST,
+    LBA,
+    ELBA,
 )
 DEFAULT = "clock"
 

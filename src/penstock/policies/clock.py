@@ -6,6 +6,10 @@ goes and the newcomer takes its place in the round, any other is passed over. So
 how recently and how often a tuple was useful, and the work of an eviction is paid for by earlier
 matches.
 
+How fast scores should fall differs from stream to stream. With `rho=auto` the rate is found while
+the engine runs, also whether scores should fall by one instead; with `w0=auto` the score to begin
+with is found too. Miniatures try them (`engines/tuning.py`), which the paper leaves for later.
+
 Source: Gao, Scharrenbach, Bernstein, "The CLOCK data-aware eviction approach" (ESWC 2014),
 section 3.2.
 """
@@ -17,9 +21,11 @@ import numpy as np
 from ..core import order as orders
 from ..core.jit import jit
 from ..core.order import Order
-from ..core.policy import Policy, Setup, check_range
+from ..core.policy import Policy, Setup, Tunable, check_range
 
 MOST = 1e6  # the highest score to begin with: the hand wears it down one by one
+# Tried by `rho=auto`; None: scores fall by one. Nearer to 1 the hand needs thousands of rounds.
+RATES = (0.01, None, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
 class ClockState(NamedTuple):
@@ -81,6 +87,12 @@ def choose_victim(state, held, newcomer, now):
         orders.move_to_back(state.round, 0, slot)
 
 
+def retuned(state: ClockState, fresh: ClockState) -> ClockState:
+    return state._replace(
+        first=fresh.first, factor=fresh.factor, step=fresh.step, floor=fresh.floor
+    )
+
+
 CLOCK = Policy(
     "clock",
     "a hand wears down scores that matches raise; who falls below the floor goes",
@@ -90,4 +102,6 @@ CLOCK = Policy(
     on_match=on_match,
     on_remove=on_remove,
     tracked=lambda state: int(state.round.ends[0, 2]),
+    tunable={"rho": Tunable(RATES, 0.5), "w0": Tunable((0.0, 1.0), 0.0)},
+    retuned=retuned,
 )

@@ -10,6 +10,9 @@ it gets to prove its worth. Three ways to keep the accounts:
 A cost that is the same for all changes no comparison, and a newcomer's credit is copied from
 somebody who has paid it; so it is never booked, and method 3 decides exactly as method 1 does.
 
+Which percentile is best differs much from stream to stream. With `percentile=auto` it is found
+while the engine runs, as the paper suggests: miniatures try several (`engines/tuning.py`).
+
 Source: Bestavros et al., "GreedyDual-Join" (BUCS-TR-2004-028), sections 4.1 and 5.2.
 """
 
@@ -21,10 +24,11 @@ from ..core import ladder as ladders
 from ..core import ranks as trees
 from ..core.jit import jit
 from ..core.ladder import Ladder
-from ..core.policy import Policy, Setup, check_choice, check_range
+from ..core.policy import Policy, Setup, Tunable, check_choice, check_range
 from ..core.ranks import Ranks
 
 BY_RANK = 2
+PERCENTILES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # finer steps gained less than 1 %
 
 
 class GdjState(NamedTuple):
@@ -96,6 +100,11 @@ def choose_victim(state, held, newcomer, now):
     return trees.at(state.ranks, 0)
 
 
+def retuned(state: GdjState, fresh: GdjState) -> GdjState:
+    ladder = state.ladder._replace(percentile=fresh.ladder.percentile)
+    return state._replace(ladder=ladder, percentile=fresh.percentile)
+
+
 def _tracked(state: GdjState) -> int:
     if state.method[0] != BY_RANK:
         return int(state.ladder.size[0])
@@ -112,4 +121,6 @@ GDJ = Policy(
     on_match=on_match,
     on_remove=on_remove,
     tracked=_tracked,
+    tunable={"percentile": Tunable(PERCENTILES, 0.2)},
+    retuned=retuned,
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.history import History, recent
 from ..core.policy import CACHING, Setup, check_choice
-from ..core.worth import LEVEL, SEASON, UNKNOWN
+from ..core.worth import KINDS, LEVEL, SEASON, UNKNOWN
 from ..errors import BadInput
 from .alphas import FEEDBACK, GIVEN, LIFETIME, grid
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # models bring much of SciPy along, which most joins never ne
     from ..models.curves import Table
     from ..models.lasting import Lasting
 
-KINDS = ("exp", "fixed", "inf", "inv")  # of L
 FAMILIES = ("auto", "stationary", "trend", "walk", "ar1", "seasonal")
 LEAST = 256  # arrivals before models are fitted for the first time
 SELDOM = 32_768  # arrivals between two fits, when the stream has become long

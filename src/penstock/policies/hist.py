@@ -38,9 +38,9 @@ from ..core import members as sets
 from ..core import rng as rngs
 from ..core.histogram import Histograms
 from ..core.jit import jit
-from ..core.least import make_least
+from ..core.least import make_choose
 from ..core.members import Members
-from ..core.policy import CACHING, REFUSE, Policy, Setup, check_choice, check_range
+from ..core.policy import CACHING, Policy, Setup, check_choice, check_range
 from ..errors import BadInput
 from .admission import COMPETE, admits_always
 
@@ -313,15 +313,7 @@ def score(state, held, slot, now):
     return histograms.at(state.worth, side, _offset(state, side, held.key[slot, 0]))
 
 
-_least = make_least(score)
-
-
-@jit
-def choose_victim(state, held, newcomer, now):
-    victim, lowest = _least(state, held, now)
-    if not state.always[0] and score(state, held, newcomer, now) < lowest:
-        return REFUSE
-    return victim
+choose_victim = make_choose(score)
 
 
 HIST = Policy(
@@ -332,6 +324,7 @@ HIST = Policy(
     on_insert=on_insert,
     on_remove=on_remove,
     on_arrival=on_arrival,
+    plain=True,
     ordered=True,
     tracked=lambda state: int(state.members.size[0]),
 )

@@ -1,7 +1,7 @@
 """LIFE: PROB times what remains of the window; the lowest product goes.
 
 All scores fall as time goes by, each at its own rate, so no order of them lasts: a memory of up
-to 1,024 tuples is scanned, of a larger one 64 random tuples are compared.
+to 512 tuples is scanned, of a larger one 64 random tuples are compared.
 
 Source: Das, Gehrke, Riedewald, "Approximate join processing over data streams" (SIGMOD 2003).
 """
@@ -15,9 +15,9 @@ from ..core import members as sets
 from ..core import rng as rngs
 from ..core.jit import jit
 from ..core.keycounts import KeyCounts
-from ..core.least import make_least
+from ..core.least import make_choose
 from ..core.members import Members
-from ..core.policy import JOINING, REFUSE, Policy, Setup
+from ..core.policy import JOINING, Policy, Setup
 from .admission import COMPETE, admits_always
 
 
@@ -66,15 +66,7 @@ def score(state, held, slot, now):
     return keycounts.productivity(state.counts, held, slot) * remaining
 
 
-_least = make_least(score)
-
-
-@jit
-def choose_victim(state, held, newcomer, now):
-    victim, lowest = _least(state, held, now)
-    if not state.always[0] and score(state, held, newcomer, now) < lowest:
-        return REFUSE
-    return victim
+choose_victim = make_choose(score)
 
 
 LIFE = Policy(

@@ -3,6 +3,7 @@
 from .bursts import Bursts, bursts
 from .distance import Distances, distances
 from .entropy import Entropy, entropy
+from .expectation import Expected, characteristic_matrix, expected
 from .horizon import Horizon, horizon
 from .likelihood import fit_likelihood
 from .links import permuted
@@ -17,6 +18,7 @@ __all__ = [
     "Bursts",
     "Distances",
     "Entropy",
+    "Expected",
     "Horizon",
     "Locality",
     "Popularity",
@@ -25,8 +27,10 @@ __all__ = [
     "Reuse",
     "Weights",
     "bursts",
+    "characteristic_matrix",
     "distances",
     "entropy",
+    "expected",
     "fit_likelihood",
     "fit_squares",
     "fit_zipf",

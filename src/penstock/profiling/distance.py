@@ -36,6 +36,10 @@ class Distances:
         upto = np.cumsum(self.count) / self.total
         return upto[np.clip(np.asarray(k), 0, len(upto) - 1)]
 
+    def error(self, k: ArrayLike) -> Floats:
+        """Return how far that may be off: by nothing, for it was counted."""
+        return np.zeros(np.shape(k))
+
     @property
     def median(self) -> int:
         """The middle one of the distances, of the keys that come again; 0: none does."""

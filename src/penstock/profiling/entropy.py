@@ -19,8 +19,9 @@ from ..core.jit import jit, kernel
 from ..errors import BadInput
 from ..workloads.trace import Ints
 from .likelihood import fit_likelihood
-from .links import permuted, previous
-from .locality import Weights, check_h
+from .links import permuted
+from .locality import Weights
+from .stretches import Stretches, whole
 
 SLACK = 1e-6
 
@@ -48,40 +49,43 @@ def entropy(rank: Ints, weights: Weights, seed: int = 0) -> Entropy:
     mixed = permuted(rank, seed)
     return Entropy(
         unconditional(np.bincount(rank)),
-        conditional(rank, weights),
-        conditional(mixed, fit_likelihood(mixed, weights.h)),
+        conditional(whole(rank), weights),
+        conditional(whole(mixed), fit_likelihood(mixed, weights.h)),
     )
 
 
-def unconditional(count: Ints) -> float:
-    """Return the entropy of one draw.
+def unconditional(count: Ints | Floats, alike: Ints | None = None) -> float:
+    """Return the entropy of one draw; `alike`: how many keys have each count, 1 by default.
 
     >>> unconditional(np.array([2, 1, 1]))
     1.5
     """
-    share = count[count > 0] / count.sum()
-    return float(-(share @ np.log2(share)))
+    each = np.ones(len(count)) if alike is None else alike
+    share = count / (count @ each)
+    return float(-(each @ (share * np.log2(np.where(share > 0, share, 1.0)))))
 
 
-def conditional(rank: Ints, weights: Weights, before: Ints | None = None) -> float:
-    """Return the mean entropy of the tuples after the first h, each given those before it."""
-    check_h(weights.h, len(rank))
+def conditional(known: Stretches, weights: Weights, bits: float | None = None) -> float:
+    """Return the mean entropy of the tuples after the first h, each given those before it.
+
+    `bits` is the entropy of one draw; where it is not given, all keys must be known.
+    """
+    known.check_h(weights.h)
     low, total = min(weights.b, weights.a.min()), weights.b + weights.a.sum()
     if low < 0 or abs(total - 1) > SLACK:
         raise BadInput(
             f"weights must be probabilities that sum to 1, got a sum of {total:g} and a smallest"
             f" of {low:g}; take those by likelihood"
         )
-    before = previous(rank) if before is None else before
-    after = np.full(len(rank), len(rank))
-    after[before[before >= 0]] = np.flatnonzero(before >= 0)
-    share = np.bincount(rank) / len(rank)
-    rest = weights.b * share
-    rest = rest[rest > 0]
-    bare = -float(rest @ np.log2(rest))
-    return bare + _added(rank, before, after, share, np.append(weights.b, weights.a)) / (
-        len(rank) - weights.h
-    )
+    bits = unconditional(known.share) if bits is None else bits
+    b = weights.b
+    bare = b * bits - (b * np.log2(b) if b > 0 else 0.0)  # of a draw by b P alone
+    added, told = 0.0, int(known.after_first(weights.h).sum())
+    for one in known.each():
+        after = np.full(len(one.key), len(one.key))
+        after[one.before[one.before >= 0]] = np.flatnonzero(one.before >= 0)
+        added += _added(one.key, one.before, after, one.share, np.append(b, weights.a))
+    return float(bare + added / told)
 
 
 @jit

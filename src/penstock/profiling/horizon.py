@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..workloads.trace import Ints
-from .likelihood import fit_likelihood
-from .links import previous
-from .locality import Weights, check_h
-from .squares import fit_squares_each
+from .likelihood import likeliest
+from .locality import Weights
+from .squares import squares_each
+from .stretches import Stretches, whole
 
 REST = 0.02  # of b
 LONGEST = 32
@@ -51,17 +51,23 @@ def horizon(
     >>> found.advice, [round(b, 1) for b in found.b()]
     (3, [0.9, 0.6, 0.4, 0.4, 0.4, 0.4, 0.4])
     """
-    check_h(longest, len(rank))
-    before = previous(rank) if before is None else before
+    return look_back(whole(rank, before), longest, progress)
+
+
+def look_back(
+    known: Stretches, longest: int, progress: Callable[[int, int], None] | None = None
+) -> Horizon:
+    """Fit the model for several h to stretches of a stream."""
+    known.check_h(longest)
     tried = [h for h in STEPS if h < longest] + [longest]
     likely: list[Weights] = []
     for h in tried:
-        likely.append(fit_likelihood(rank, h, before, likely[-1] if likely else None))
+        likely.append(likeliest(known, h, likely[-1] if likely else None))
         if progress is not None:
             progress(len(likely), len(tried))
     advice = advise(tried, [each.b for each in likely])
     settled = len(tried) > 2 and advice not in tried[-2:]
-    return Horizon(tuple(tried), likely, fit_squares_each(rank, tried), advice, settled)
+    return Horizon(tuple(tried), likely, squares_each(known, tried), advice, settled)
 
 
 def advise(tried: Sequence[int], b: Sequence[float]) -> int:

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from ..core.jit import kernel
 from ..workloads.trace import Ints
-from .links import previous
-from .locality import Weights, check_h
+from .locality import Weights
+from .stretches import Stretches, whole
 
 TOLERANCE = 1e-5  # of any weight, between one step and the next
 MOST = 200  # pairs of steps
@@ -53,8 +53,13 @@ def fit_likelihood(
     >>> found.a.round(1).tolist(), round(found.b, 1)
     ([0.3, 0.2], 0.5)
     """
-    check_h(h, len(rank))
-    matches = _find(rank, h, previous(rank) if before is None else before)
+    return likeliest(whole(rank, before), h, start)
+
+
+def likeliest(known: Stretches, h: int, start: Weights | None = None) -> Weights:
+    """Return the likeliest a and b by stretches of a stream."""
+    known.check_h(h)
+    matches = _find(known, h)
     weights = _start(h, start)
     for _ in range(MOST):
         once, likely = _step(matches, weights)
@@ -72,18 +77,18 @@ def fit_likelihood(
 
 def log_likelihood(rank: Ints, weights: Weights) -> float:
     """Return the log-probability of all tuples after the first h, given those before each."""
-    matches = _find(rank, weights.h, previous(rank))
+    matches = _find(whole(rank), weights.h)
     return _step(matches, np.append(weights.b, weights.a))[1]
 
 
-def _find(rank: Ints, h: int, before: Ints) -> _Matches:
-    popularity = (np.bincount(rank) / len(rank))[rank]
-    place = np.arange(len(rank))
-    near = (before >= 0) & (place - before <= h)
-    near[:h] = False
-    alone = popularity[h:][~near[h:]]
+def _find(known: Stretches, h: int) -> _Matches:
+    popularity = known.share[known.key]
+    place = np.arange(len(known.key))
+    told = known.after_first(h)
+    near = told & (known.before >= 0) & (place - known.before <= h)
+    alone = popularity[told & ~near]
     return _Matches(
-        np.flatnonzero(near), before, popularity, len(alone), float(np.log(alone).sum())
+        np.flatnonzero(near), known.before, popularity, len(alone), float(np.log(alone).sum())
     )
 
 

@@ -38,6 +38,7 @@ CAPTIONS = {
     "locality": "The more of the past the locality model knows, the less is left to popularity."
     " Where the curve is flat, a longer memory explains nothing more.",
 }
+BAND = " It was estimated: the truth lies in the band 95 times of 100."
 
 
 def where_to_write(path: Path) -> Path:
@@ -56,18 +57,23 @@ def as_html(made: Profile) -> str:
     """Return the whole page."""
     name = escape(made.name)
     pictures = "\n".join(
-        f'<figure role="img" aria-label="{escape(CAPTIONS[key])}">{as_svg(key, figure)}'
-        f"<figcaption>{escape(CAPTIONS[key])}</figcaption></figure>"
+        f'<figure role="img" aria-label="{_caption(key, made)}">{as_svg(key, figure)}'
+        f"<figcaption>{_caption(key, made)}</figcaption></figure>"
         for key, figure in all_plots(made).items()
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>Profile of {name}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{name}</h1>\n<p class="verdict">{escape(_sentence(verdict(made)))}</p>\n'
+        f'<h1>Profile of {name}</h1>\n<p class="verdict">{escape(_sentence(verdict(made)))}</p>\n'
         f'<div class="plots">\n{pictures}\n</div>\n'
         f'<div class="tables"><table>\n{_tables(made)}\n</table></div>\n</body>\n</html>\n'
     )
+
+
+def _caption(key: str, made: Profile) -> str:
+    sampled = made.sampling is not None and key in ("distance", "hits")
+    return escape(CAPTIONS[key] + (BAND if sampled else ""))
 
 
 def _sentence(words: str) -> str:

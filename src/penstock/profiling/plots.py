@@ -19,10 +19,14 @@ def popularity(made: Profile) -> Any:
     ranks = spread(made.keys, FINE)
     exponent, error = made.popularity.exponent
     law = f"Zipf, z = {exponent:.2f}" + ("" if error is None else f" ± {error:.2g}")
-    share = made.popularity.share[ranks - 1]
-    axes.loglog(ranks, share, "o", color=STREAM, markersize=3.5, label="counted")
-    axes.loglog(ranks, made.popularity.law[ranks - 1], color=OTHER, label=law)
+    share = made.popularity.share(ranks)
+    sampled = made.sampling is not None and made.sampling.keys_error > 0
+    said = "estimated" if sampled else "counted"
+    axes.loglog(ranks, share, "o", color=STREAM, markersize=3.5, label=said)
+    axes.loglog(ranks, made.popularity.law(ranks), color=OTHER, label=law)
     axes.set_ylim(bottom=share.min() / 2)  # else a steep law would press the points together
+    _plain_numbers(axes.xaxis, made.keys)
+    _plain_shares(axes.yaxis)
     axes.legend(frameon=False)
     return figure
 
@@ -32,9 +36,11 @@ def distance(made: Profile) -> Any:
     figure, axes = _axes("When keys come again", "within so many tuples", "part of all tuples")
     k = spread(made.length - 1, FINE)
     axes.semilogx(k, made.distances.within(k), color=STREAM, label="the stream")
+    _band(axes, k, made.distances.within(k), made.distances.error(k))
     axes.semilogx(k, made.permuted.within(k), "--", color=OTHER, label="in random order")
     _percent(axes)
-    axes.legend(frameon=False, loc="upper left")
+    _plain_numbers(axes.xaxis, made.length)
+    axes.legend(frameon=False)
     return figure
 
 
@@ -45,10 +51,14 @@ def hit_ratio(made: Profile) -> Any:
     ratio = made.reuse.hit_ratio(size)
     most = made.reuse.size_for(0.9)
     axes.semilogx(size, ratio, color=STREAM)
+    _band(axes, size, ratio, made.reuse.error(size))
     axes.axhline(ratio[-1], color=LIGHT, linewidth=1, zorder=0)
     axes.plot([most], [made.reuse.hit_ratio(most)], "o", color=OTHER)
-    _mark(axes, most, f"90 % of all possible hits with {most:,} rows", most < np.sqrt(made.keys))
+    said = f"90 % of all possible hits with {most:,} rows"
+    up = 0.03 if ratio[0] > 0.2 else 0.6  # where the curve is not
+    _mark(axes, most, said, most < np.sqrt(made.keys), up)
     _percent(axes)
+    _plain_numbers(axes.xaxis, made.keys)
     return figure
 
 
@@ -99,17 +109,17 @@ def _axes(title: str, across: str, up: str) -> tuple[Any, Any]:
     axes.set_xlabel(across, color=GREY)
     axes.set_ylabel(up, color=GREY)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=GREY)
+    axes.tick_params(which="both", colors=GREY)
     axes.grid(alpha=0.25)
     return figure, axes
 
 
-def _mark(axes: Any, x: float, said: str, early: bool) -> None:
-    """Draw a line upwards from x and write beside its foot, on the side that has more room."""
+def _mark(axes: Any, x: float, said: str, early: bool, up: float = 0.03) -> None:
+    """Draw a line upwards from x and write beside it, on the side that has more room."""
     axes.axvline(x, color=OTHER, linewidth=1, linestyle=":")
     axes.annotate(
         said,
-        (x, 0.03),
+        (x, up),
         xycoords=("data", "axes fraction"),
         xytext=(5 if early else -5, 0),
         textcoords="offset points",
@@ -118,6 +128,32 @@ def _mark(axes: Any, x: float, said: str, early: bool) -> None:
         size=9,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
     )
+
+
+def _plain_numbers(axis: Any, last: int) -> None:
+    """Write 1,000 for 10^3, and numbers between the powers only where there is one power."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    plain = FuncFormatter(lambda x, _: f"{x:,.0f}" if x < 1e6 else f"{x / 1e6:,.0f} M")
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(plain if last < 10 else NullFormatter())
+
+
+def _plain_shares(axis: Any) -> None:
+    """Write 0.1% for 10^-3, and shares between the powers only where there is one power."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    plain = FuncFormatter(lambda y, _: f"{100 * y:.6g}%")
+    low, high = axis.get_view_interval()
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(plain if high < 10 * low else NullFormatter())
+
+
+def _band(axes: Any, x: Any, y: Any, error: Any) -> None:
+    """Draw how far an estimated curve may be off."""
+    if error.any():
+        low, high = np.clip((y - error, y + error), 0, 1)
+        axes.fill_between(x, low, high, color=STREAM, alpha=0.2, linewidth=0)
 
 
 def _percent(axes: Any) -> None:

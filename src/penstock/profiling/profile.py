@@ -19,7 +19,9 @@ from .locality import Weights, check_h
 from .popularity import Popularity, fit_zipf
 from .ranks import rank_keys
 from .reuse import Reuse, reuse
+from .sampled import SampledDistances, SampledReuse, Sampling
 from .squares import fit_squares
+from .stretches import whole
 
 POINTS = 60  # of a curve in a report
 SHORT = 4  # without an h given, at most a part of 1 / SHORT of the stream is looked back on
@@ -31,15 +33,17 @@ class Profile:
 
     name: str
     popularity: Popularity
-    distances: Distances
-    permuted: Distances  # of a random permutation of the same tuples
-    reuse: Reuse
+    distances: Distances | SampledDistances
+    permuted: Distances | SampledDistances  # of a random permutation of the same tuples
+    reuse: Reuse | SampledReuse
     horizon: Horizon
     likelihood: Weights  # the locality model for the h asked for, or the h that suffices
     squares: Weights  # the same by the paper's least squares
     permuted_b: float  # the likeliest b of the permutation; near 1, but for chance
     entropy: Entropy
     bursts: Bursts | None  # None: no times are known
+    sampling: Sampling | None = None  # None: every tuple was looked at
+    skipped: int = 0  # tuples that have no key or no time, and are no part of the profile
 
     @property
     def length(self) -> int:
@@ -49,13 +53,13 @@ class Profile:
     @property
     def keys(self) -> int:
         """How many different keys there are."""
-        return len(self.popularity.count)
+        return self.popularity.keys
 
     def to_json(self) -> dict[str, Any]:
         """Return the profile as plain numbers, texts, lists and dictionaries."""
         ranks, places = spread(self.keys), spread(self.length - 1)
         sizes = spread(self.keys)
-        return {
+        report = {
             "name": self.name,
             "tuples": self.length,
             "keys": self.keys,
@@ -66,7 +70,7 @@ class Profile:
                     "misfit": self.popularity.misfit,
                 },
                 "rank": ranks.tolist(),
-                "share": self.popularity.share[ranks - 1].tolist(),
+                "share": self.popularity.share(ranks).tolist(),
             },
             "distance": {
                 "median": {"stream": self.distances.median, "permuted": self.permuted.median},
@@ -99,6 +103,13 @@ class Profile:
             },
             "bursts": None if self.bursts is None else _bursts_json(self.bursts),
         }
+        if self.skipped:
+            report["skipped"] = self.skipped
+        if self.sampling is not None:
+            report["sample"] = self.sampling.to_json(
+                self.distances.error(places), self.reuse.error(sizes)
+            )
+        return report
 
 
 def profile(
@@ -152,8 +163,8 @@ def profile(
         permuted_b=mixed_weights.b,
         entropy=Entropy(
             unconditional(count),
-            conditional(rank, weights, before),
-            conditional(mixed, mixed_weights, mixed_before),
+            conditional(whole(rank, before), weights),
+            conditional(whole(mixed, mixed_before), mixed_weights),
         ),
         bursts=_bursts(times),
     )

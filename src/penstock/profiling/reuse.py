@@ -38,6 +38,10 @@ class Reuse:
         """Return the part of the stream that hits."""
         return self.hits(size) / self.total
 
+    def error(self, size: ArrayLike) -> Floats:
+        """Return how far that may be off: by nothing, for it was counted."""
+        return np.zeros(np.shape(size))
+
     def size_for(self, part: float) -> int:
         """Return the smallest LRU cache that has this part of the hits of an unlimited one.
 

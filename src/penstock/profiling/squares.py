@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..workloads.trace import Ints
-from .locality import Weights, check_h
+from .locality import Weights
+from .stretches import Stretches, whole
 
 Floats = NDArray[np.float64]
 
@@ -31,17 +32,20 @@ def fit_squares(rank: Ints, h: int) -> Weights:
     >>> round(fit_squares(stream, h=1).b, 1)
     0.5
     """
-    return fit_squares_each(rank, [h])[0]
+    return squares_each(whole(rank), [h])[0]
 
 
-def fit_squares_each(rank: Ints, horizons: Sequence[int]) -> list[Weights]:
-    """Return the estimate for each of several h."""
-    for h in horizons:
-        check_h(h, len(rank))
-    x = rank.astype(np.float64) + 1
-    mean = float(x.mean())
-    products, sums, count = lagged_sums(x - mean, max(horizons))
-    return [_solve(products, sums, count, mean, h) for h in horizons]
+def squares_each(known: Stretches, horizons: Sequence[int]) -> list[Weights]:
+    """Return the estimates by stretches of a stream, for each of several h."""
+    longest = max(horizons)
+    known.check_h(longest)
+    x = known.rank[known.key] - known.mean
+    products, sums, count = np.zeros((longest + 1, longest + 1)), np.zeros(longest + 1), 0
+    for start, end in zip(known.starts[:-1], known.starts[1:]):
+        if end - start > longest:
+            parts = lagged_sums(x[start:end], longest)
+            products, sums, count = products + parts[0], sums + parts[1], count + parts[2]
+    return [_solve(products, sums, count, known.mean, h) for h in horizons]
 
 
 def lagged_sums(x: Floats, h: int) -> tuple[Floats, Floats, int]:

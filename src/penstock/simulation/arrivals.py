@@ -15,7 +15,7 @@ class Arrivals(NamedTuple):
     """Columns in (time, side, arrival) order."""
 
     side: np.ndarray  # int8[n]
-    key: np.ndarray  # int64[n]
+    key: np.ndarray  # int64[n], or int64[n, attributes]
     time: np.ndarray  # int64[n]
     end: np.ndarray | None  # int64[n]: the last time at which a row can match; None: no limit
 
@@ -31,6 +31,12 @@ def arrivals(trace: JoinTrace, within: int | None) -> Arrivals:
     return Arrivals(
         trace.side[order], trace.key[order], trace.time[order], None if end is None else end[order]
     )
+
+
+def part(rows: Arrivals, start: int, stop: int | None) -> Arrivals:
+    """Return the rows from `start` to below `stop`."""
+    side, key, time = (column[start:stop] for column in rows[:3])
+    return Arrivals(side, key, time, None if rows.end is None else rows.end[start:stop])
 
 
 def steps_of(trace: JoinTrace, within: int | None) -> Iterator[tuple[int, int, tuple[int, int]]]:

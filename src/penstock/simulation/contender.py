@@ -2,8 +2,11 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import policies
 from ..core.policy import CACHING, Chosen, parse
+from ..core.shape import Joins, Shape
 from ..engines import Join, Lookup
 from ..errors import BadInput
 from ..offline import FLOWEXPECT, FlowExpect
@@ -56,34 +59,65 @@ def check(who: Contender, scenario: Scenario) -> None:
     models: Any = scenario.source.models
     if who.params.get("fit") == "before":
         models = fit_before(scenario.trace(0), who.params)
-    if who.chosen is None:
-        check_layout(who, scenario.layout)
-    elif who.plans:
-        check_layout(who, scenario.layout)
+    if who.chosen is None or who.plans:
+        check_terms(who, scenario.layout, scenario.drop, scenario.joins)
+        _check_listing(who, scenario.distortion)
+    if who.plans:
         FlowExpect(models, scenario.memory, **who.params)
-    elif scenario.problem == CACHING:
+    elif who.chosen is not None and scenario.problem == CACHING:
         Lookup(who.chosen, 1, model=None if models is None else models[-1])
-    else:
-        lowest = min(scenario.memory, 2)  # a split memory has a row for each side
-        join = Join(
-            who.chosen, lowest, within=scenario.within, layout=scenario.layout, models=models
+    elif who.chosen is not None:
+        _check_join(who.chosen, scenario, models)
+
+
+def _check_join(chosen: Chosen, scenario: Scenario, models: Any) -> None:
+    if chosen.policy.needs_window and not scenario.windowed:
+        raise BadInput(
+            f"policy {chosen.policy.name!r} weighs what remains of a window, and there is none;"
+            " give --within"
         )
-        join.push([], [], [], end=[] if scenario.windowed else None)
+    shape = Shape(scenario.joins)
+    join = Join(
+        chosen,
+        min(scenario.memory, shape.streams),  # a split memory has a row for each side
+        within=scenario.window,
+        joins=scenario.joins,
+        layout=scenario.layout,
+        models=models,
+    )
+    none = np.empty((0, shape.attributes), np.int64)
+    join.push([], none, [], end=[] if scenario.windowed else None)
 
 
-def check_layout(who: Contender, layout: str) -> None:
-    """Refuse to divide the memory of those who know only one."""
+def check_terms(who: Contender, layout: str, drop: float, joins: Joins) -> None:
+    """Refuse what hindsight and plans do not know: other than one memory, all arrivals, one join
+    of two streams.
+    """
+    name = FLOWEXPECT.name if who.plans else OPT
     if layout != "unified":
-        name = FLOWEXPECT.name if who.plans else OPT
         raise BadInput(f"{name!r} knows only the unified layout; leave out {name} or --layout")
+    if drop:
+        raise BadInput(f"{name!r} drops nothing before it looks; leave out {name} or --drop")
+    if not Shape(joins).is_plain:
+        raise BadInput(
+            f"{name!r} is known for one join of two streams, got {joins}; leave out {name}"
+        )
+
+
+def _check_listing(who: Contender, distortion: bool) -> None:
+    if distortion:
+        raise BadInput(
+            f"{who.name!r} counts results and does not list them; leave out it or --distortion"
+        )
 
 
 def everybody(scenario: Scenario) -> list[str]:
     """Return all policies that make sense.
 
     Without a window none that weighs what remains of it; without numbers none that goes by their
-    order.
+    order; for other than two streams and one key none that is defined for these.
     """
+    plain = Shape(scenario.joins).is_plain
     numeric = scenario.trace(0).value is not None
     return [
         policy.name
@@ -91,4 +125,5 @@ def everybody(scenario: Scenario) -> list[str]:
         if scenario.problem in policy.problems
         and (scenario.windowed or not policy.needs_window)
         and (numeric or not policy.ordered)
+        and (plain or not policy.plain)
     ]

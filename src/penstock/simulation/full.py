@@ -1,14 +1,13 @@
 """What an unlimited memory would give: the results that recall is measured against.
 
-Counted by bisection and not by an unlimited join, which would visit every pair: a skewed trace
-without a window has more of them than anybody can wait for.
+Counted by bisection and not by an unlimited join, which would visit every result.
 """
 
 import functools
 
 import numpy as np
 
-from ..offline import count_matches, find_reach
+from ..offline import exact_results
 from ..workloads import JoinTrace
 from .arrivals import arrivals
 from .source import Trace
@@ -18,7 +17,13 @@ from .source import Trace
 def full_results(trace: Trace, within: int | None, first: int) -> int:
     """Return the join results at the rows from `first` on, or the hits of a boundless cache."""
     if isinstance(trace, JoinTrace):
-        rows = arrivals(trace, within)
-        return count_matches(find_reach(*rows, together=trace.together), first)
+        return int(results_at(trace, within)[:, first:].sum())
     first_seen = np.unique(trace.key, return_index=True)[1]
     return len(trace) - first - int((first_seen >= first).sum())
+
+
+@functools.lru_cache(maxsize=1)
+def results_at(trace: JoinTrace, within: int | None) -> np.ndarray:
+    """Return int64[joins, rows]: how many results of each join each row completes."""
+    rows = arrivals(trace, within)
+    return exact_results(*rows, joins=trace.joins, together=trace.together)

@@ -25,4 +25,6 @@ def with_ordered_keys(trace: AnyTrace, policy: str) -> AnyTrace:
             f"policy {policy!r} goes by the order of keys, and those of {trace.name} are names; "
             "choose a numeric key column, or another policy"
         )
-    return replace(trace, key=to_cells(trace.value, find_unit("key", trace.value))[0])
+    value = trace.value.ravel()  # one unit for all attributes, which may meet each other
+    cell = to_cells(value, find_unit("key", value))[0]
+    return replace(trace, key=cell.reshape(trace.value.shape))

@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.policy import CACHING, JOINING, Chosen
-from ..engines import Join, Lookup
+from ..core.shape import TWO_WAY
+from ..engines import Lookup
 from ..errors import BadInput
 from ..models import Model
 from ..offline import FlowExpect, lfd, most_results
 from ..workloads import JoinTrace, LookupTrace
-from .arrivals import Arrivals, arrivals, steps_of
+from .arrivals import Arrivals, arrivals, part, steps_of
 from .before import fit_before
-from .contender import Contender, check_layout, contender
+from .contender import Contender, check_terms, contender
+from .joining import Joining, push
 from .ordered import with_ordered_keys
 from .source import Trace
 
@@ -37,13 +39,15 @@ def play(
     *,
     within: int | None = None,
     layout: str = "unified",
+    drop: float = 0.0,
     first: int = 0,
     seed: int = 0,
     models: Sequence[Model] | None = None,
 ) -> Played:
     """Replay a trace under a policy; results count from the row number `first` on.
 
-    `models` are those of the streams, for policies that ask for them.
+    `drop` is the chance of an arrival to be dropped before anybody looks at it. `models` are those
+    of the streams, for policies that ask for them.
 
     >>> play(LookupTrace([1, 2, 1, 3, 1]), "lru", memory=2, first=1).results
     2
@@ -52,59 +56,32 @@ def play(
     if isinstance(policy, str):
         policy = contender(policy, JOINING if joining else CACHING)
     memory = min(memory, max(2, len(trace)))  # the rest would stay empty
+    if policy.chosen is None or policy.plans:
+        check_terms(policy, layout, drop, trace.joins if isinstance(trace, JoinTrace) else TWO_WAY)
     if policy.chosen is None:
-        check_layout(policy, layout)
         return _hindsight(trace, memory, within, first)
     if policy.plans and isinstance(trace, JoinTrace):
-        check_layout(policy, layout)
         planner = FlowExpect(models, memory, within=within, **policy.params)
         return _plan(trace, planner, first)
+    if isinstance(trace, JoinTrace):
+        joins = Joining(policy, memory, within, layout, drop, seed, models)
+        return _join(trace, joins, first)
     if policy.params.get("fit") == "before":
         models = fit_before(trace, policy.params)
-    if isinstance(trace, JoinTrace):
-        return _join(trace, policy.chosen, memory, within, layout, first, seed, models)
     model = None if models is None else models[-1]  # S is the stream of references
     return _look_up(trace, policy.chosen, memory, first, seed, model)
 
 
-def _join(
-    trace: JoinTrace,
-    chosen: Chosen,
-    memory: int,
-    within: int | None,
-    layout: str,
-    first: int,
-    seed: int,
-    models: Sequence[Model] | None,
-) -> Played:
-    if chosen.policy.ordered:
-        trace = with_ordered_keys(trace, chosen.policy.name)
-    rows = arrivals(trace, within)
-    shares = np.bincount(rows.side, minlength=2) / max(1, len(trace))
-
-    def fresh() -> Join:
-        return Join(
-            chosen,
-            memory,
-            within=within,
-            layout=layout,
-            shares=shares.tolist() if layout == "split" else None,
-            together=trace.together,
-            seed=seed,
-            models=models,
-        )
-
-    def push(join: Join, part: Arrivals) -> None:
-        join.push(part.side, part.key, part.time, end=part.end, emit=False)
-
+def _join(trace: JoinTrace, joining: Joining, first: int) -> Played:
+    rows, fresh = joining.prepare(trace)
     warming = fresh()
     for number in range(2):
-        push(warming, _warming_rows(number, rows.end is not None))
+        push(warming, _warming_rows(number, rows))
     join = fresh()
     started = perf_counter()
-    push(join, _part(rows, 0, first))
+    push(join, part(rows, 0, first))
     before = join.results
-    push(join, _part(rows, first, None))
+    push(join, part(rows, first, None))
     return Played(join.results - before, len(trace), perf_counter() - started)
 
 
@@ -150,13 +127,11 @@ def _timed(work: Callable) -> tuple:
     return work(), perf_counter() - started
 
 
-def _part(rows: Arrivals, start: int, stop: int | None) -> Arrivals:
-    side, key, time = (column[start:stop] for column in rows[:3])
-    return Arrivals(side, key, time, None if rows.end is None else rows.end[start:stop])
-
-
-def _warming_rows(number: int, windowed: bool) -> Arrivals:
-    """Return rows of distinct keys, one of each side a step."""
-    key = np.arange(WARMING) + number * WARMING
-    time = key // 2
-    return Arrivals(key % 2, key, time, time + WARMING if windowed else None)
+def _warming_rows(number: int, rows: Arrivals) -> Arrivals:
+    """Return rows of distinct keys, one of each side a step, in the form of others."""
+    at = np.arange(WARMING) + number * WARMING
+    streams = int(rows.side.max(initial=1)) + 1
+    key = at if rows.key.ndim == 1 else np.tile(at[:, None], rows.key.shape[1])
+    time = at // streams
+    end = None if rows.end is None else time + WARMING
+    return Arrivals(at % streams, key, time, end)

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from ..core.policy import CACHING, JOINING
+from ..core.shape import TWO_WAY, Joins
 from ..errors import BadInput
 from ..workloads import JoinTrace
 from .source import Generated, Source, Trace
+from .window import Within, check_within, read_within
 from .words import check_word
 
 LAYOUTS = ("unified", "split")
@@ -18,28 +20,37 @@ class Scenario:
     source: Source
     problem: str
     memory: int
-    within: int | None = None
+    within: Within | None = None  # a number, or a span of time as in '10 seconds'
     layout: str = "unified"
     warmup: int | None = None  # steps of a workload, rows of a trace; None: as the source has it
     seed: int = 0
+    drop: float = 0.0  # the chance of an arrival to be dropped before anybody looks at it
+    distortion: bool = False  # whether to tell how far off the spread of the results over keys is
 
     def __post_init__(self) -> None:
         check_word("problem", self.problem, (JOINING, CACHING))
         check_word("layout", self.layout, LAYOUTS)
         _at_least("memory", self.memory, 1)
         _at_least("warmup", self.warmup, 0)
-        _at_least("within", self.within, 0)
         _at_least("seed", self.seed, 0)
+        if self.within is not None:
+            check_within(self.within)
+        if not 0 <= self.drop < 1:
+            raise BadInput(f"drop must be from 0 to below 1, got {self.drop}")
+        self.source.options(self.problem)  # refuses what the generator does not know
         if self.problem == CACHING:
             self._refuse_what_joins_have()
         if isinstance(self.source, Generated):  # before anything is generated
             self._check_warmup(self.source.length)
+            _ = self.window  # a span of time is refused
 
     def _refuse_what_joins_have(self) -> None:
         if self.within is not None:
             raise BadInput(f"a cache has no window, got within {self.within}; leave it out")
         if self.layout != "unified":
             raise BadInput(f"a cache has one memory, got layout {self.layout!r}; leave it out")
+        if self.drop or self.distortion:
+            raise BadInput("a cache has no join results to sample; leave out --drop, --distortion")
 
     @property
     def warm_up(self) -> int:
@@ -49,9 +60,21 @@ class Scenario:
         return self.warmup
 
     @property
+    def window(self) -> int | None:
+        """`within` in the unit of the times."""
+        if self.within is None:
+            return None
+        return read_within(self.within, self.source.micro, self.source.title)
+
+    @property
     def windowed(self) -> bool:
         """Whether tuples die of age."""
         return self.within is not None or self.source.windowed
+
+    @property
+    def joins(self) -> Joins:
+        """Which streams meet on which attributes."""
+        return self.source.joins if self.problem == JOINING else TWO_WAY
 
     def trace(self, run: int) -> Trace:
         """Return the arrivals of a run."""

@@ -52,7 +52,13 @@ def memory_shares(
         held = _held_by_plan(trace, planner)
     else:
         join = Join(
-            who.chosen, memory, within=within, together=trace.together, seed=seed, models=models
+            who.chosen,
+            memory,
+            within=within,
+            joins=trace.joins,
+            together=trace.together,
+            seed=seed,
+            models=models,
         )
         held = _held_by_join(trace, join)
     counted = [count for row, count in held if row >= first]

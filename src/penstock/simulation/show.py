@@ -30,8 +30,12 @@ def comparison(made: Sweep) -> Table:
     table.add_column("policy", overflow="fold")
     table.add_column(WHAT[report["problem"]], justify="right", no_wrap=True)
     table.add_column("recall", justify="right", no_wrap=True)
-    table.add_column("", width=BAR)
+    measures = ("sse", "kl") if made.scenario.distortion else ()
+    bar = BAR // 2 if measures else BAR
+    table.add_column("", width=bar)
     table.add_column("tuples/s", justify="right", no_wrap=True)
+    for measure in measures:
+        table.add_column(measure.upper(), justify="right", no_wrap=True)
     for who, score in zip(made.contenders, scores, strict=True):
         recall = score["recall"]["mean"]
         style = "dim" if who.chosen is None else "bold green" if recall == best else ""
@@ -40,8 +44,9 @@ def comparison(made: Sweep) -> Table:
             Text(str(who)),
             _results(score["results"], report["runs"]),
             f"{recall:.2%}",
-            ProgressBar(1, min(recall, 1), BAR, complete_style=colour, finished_style=colour),
+            ProgressBar(1, min(recall, 1), bar, complete_style=colour, finished_style=colour),
             _short(score["tuples_per_second"]),
+            *(f"{score['distortion'][measure]['mean']:.4f}" for measure in measures),
             style=style,
         )
     return table
@@ -50,9 +55,10 @@ def comparison(made: Sweep) -> Table:
 def _title(report: dict[str, Any]) -> Text:
     runs = "" if report["runs"] == 1 else f", {report['runs']} runs"
     warmup = f" ({report['warmup']:,} to warm up)" if report["warmup"] else ""
+    drop = f", {report['drop']:.0%} dropped" if "drop" in report else ""
     return Text(
         f"{report['problem']} {report['workload']}: memory {report['memory']:,}, "
-        f"length {report['length']:,}{warmup}{runs}"
+        f"length {report['length']:,}{warmup}{drop}{runs}"
     )
 
 

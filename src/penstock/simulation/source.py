@@ -1,10 +1,14 @@
 """Where the arrivals come from: a generated workload, new for each seed, or a trace file."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from ..core.options import read_options, written_parameters
 from ..core.policy import JOINING
+from ..core.shape import TWO_WAY, Joins
 from ..errors import BadInput
 from ..models import MODELLED, Model, models_of
 from ..workloads import GENERATED, JoinTrace, LookupTrace, read_join, read_lookup
@@ -19,24 +23,39 @@ Trace = JoinTrace | LookupTrace
 
 @dataclass(frozen=True)
 class Generated:
-    """A workload of the papers; it counts in steps."""
+    """A workload of the papers, `NAME` or `NAME:key=value,...`; it counts in steps.
 
-    name: str
+    >>> Generated("zipf:alpha=1.5,domain=20", length=3).trace("joining", seed=1).key.tolist()
+    [0, 8, 1, 0, 1, 1]
+    """
+
+    title: str
     length: int = LENGTH
+    micro = False
 
     def __post_init__(self) -> None:
         check_word("workload", self.name, GENERATED)
         _check_length(self.length)
 
     @property
-    def title(self) -> str:
-        """What to call it."""
-        return self.name
+    def name(self) -> str:
+        """The workload without its options."""
+        return self.title.partition(":")[0].strip()
+
+    def options(self, problem: str) -> dict[str, Any]:
+        """Return what the generator of this problem is told."""
+        known = written_parameters(self._generator(problem))
+        return read_options(f"workload {self.name!r}", self.title.partition(":")[2], known)
 
     @property
     def windowed(self) -> bool:
         """Whether its tuples die by themselves."""
         return GENERATED[self.name].windowed
+
+    @property
+    def joins(self) -> Joins:
+        """Which of its streams meet on which attributes."""
+        return GENERATED[self.name].join(1, 0, **self.options(JOINING)).joins
 
     @property
     def models(self) -> tuple[Model, ...] | None:
@@ -45,9 +64,11 @@ class Generated:
 
     def trace(self, problem: str, seed: int) -> Trace:
         """Return the arrivals of one run."""
+        return self._generator(problem)(self.length, seed, **self.options(problem))
+
+    def _generator(self, problem: str) -> Callable[..., Trace]:
         workload = GENERATED[self.name]
-        generate = workload.join if problem == JOINING else workload.lookup
-        return generate(self.length, seed)
+        return workload.join if problem == JOINING else workload.lookup
 
     def steps(self, trace: Trace) -> int:
         """Return the length in what the warm-up counts in."""
@@ -69,6 +90,11 @@ class TraceFile:
     length: int | None = None
     windowed = False
     models = None
+    joins = TWO_WAY
+
+    def options(self, problem: str) -> dict[str, Any]:
+        """Return nothing: a file is as it is."""
+        return {}
 
     def __post_init__(self) -> None:
         if self.length is not None:
@@ -78,6 +104,12 @@ class TraceFile:
     def title(self) -> str:
         """What to call it."""
         return Path(self.path).name
+
+    @property
+    def micro(self) -> bool:
+        """Whether its times are microseconds, and not plain numbers."""
+        trace = _read(self, JOINING)
+        return isinstance(trace, JoinTrace) and trace.micro
 
     def trace(self, problem: str, seed: int) -> Trace:
         """Return the arrivals, which are the same in every run."""

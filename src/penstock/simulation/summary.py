@@ -18,6 +18,7 @@ def summarise(sweep: Sweep) -> dict[str, Any]:
         "length": runs[0].steps,
         "warmup": scenario.warm_up,
         "runs": len(runs),
+        **({"drop": scenario.drop} if scenario.drop else {}),
         "policies": [_score(who, place, runs) for place, who in enumerate(sweep.contenders)],
     }
 
@@ -27,7 +28,7 @@ def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
     results = [each.results for each in played]
     recalls = [_recall(got, run.full) for got, run in zip(results, runs, strict=True)]
     seconds = sum(each.seconds for each in played)
-    return {
+    score = {
         "policy": who.name,
         "params": {name: _plain(value) for name, value in who.params.items()},
         "results": {"mean": fmean(results), "std": stdev(results) if len(results) > 1 else 0.0},
@@ -35,6 +36,13 @@ def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
         "recall": {"mean": fmean(recalls)},
         "tuples_per_second": round(sum(each.rows for each in played) / max(seconds, 1e-9)),
     }
+    measured = [run.distortion[place] for run in runs if run.distortion]
+    if measured:
+        score["distortion"] = {
+            "sse": {"mean": fmean(each.sse for each in measured)},
+            "kl": {"mean": fmean(each.kl for each in measured)},
+        }
+    return score
 
 
 def _recall(results: int, full: int) -> float:

@@ -12,13 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import BadInput
+from ..workloads import JoinTrace
 from .contender import Contender, check, contender, everybody
+from .distortion import Distortion, distortion
 from .full import full_results
 from .run import Played, play
 from .scenario import Scenario
+from .source import Trace
+from .tallies import exact_tally, tally
 
 START_SECONDS = 6.0  # what a pool costs before it does anything
 
@@ -31,6 +35,7 @@ class Run(NamedTuple):
     steps: int  # its length in what the warm-up counts in
     full: int  # results of an unlimited memory
     played: list[Played]  # one per policy
+    distortion: list[Distortion]  # likewise, or none where nobody asks
 
 
 class Sweep(NamedTuple):
@@ -87,23 +92,29 @@ def make_run(
     """Make one run: generate or load the arrivals, and replay them under every policy."""
     trace = scenario.trace(number)
     first = scenario.first_row(trace)
-    full = full_results(trace, scenario.within, first)
-    played = []
+    full = full_results(trace, scenario.window, first)
+    terms: dict[str, Any] = {
+        "within": scenario.window,
+        "layout": scenario.layout,
+        "drop": scenario.drop,
+        "first": first,
+        "seed": scenario.seed + number,
+        "models": scenario.source.models,
+    }
+    played, distortions = [], []
     for name in names:
-        played.append(
-            play(
-                trace,
-                name,
-                scenario.memory,
-                within=scenario.within,
-                layout=scenario.layout,
-                first=first,
-                seed=scenario.seed + number,
-                models=scenario.source.models,
-            )
-        )
+        played.append(play(trace, name, scenario.memory, **terms))
+        if scenario.distortion:
+            distortions.append(_distortion(trace, name, scenario.memory, terms))
         tell()
-    return Run(scenario.source.steps(trace), full, played)
+    return Run(scenario.source.steps(trace), full, played, distortions)
+
+
+def _distortion(trace: Trace, name: str, memory: int, terms: dict[str, Any]) -> Distortion:
+    """Replay the trace once more, listing results, which would spoil the measured speed."""
+    assert isinstance(trace, JoinTrace), "only joins have results to tally"
+    exact = exact_tally(trace, within=terms["within"], first=terms["first"])
+    return distortion(exact, tally(trace, name, memory, **terms))
 
 
 def _other_runs(scenario: Scenario, names: list[str], runs: int, workers: int) -> Iterator[Run]:

@@ -1,9 +1,27 @@
 """Penstock on Apache Spark: DataFrame in, DataFrame out. Needs `pip install penstock[spark]`."""
 
+from ..relations import Relation
 from . import needs  # first: it says in one sentence what is missing
 from .count import count
+from .enrich.figures import LookupMetrics
 from .group import join_group
 from .join import join, join_many
+from .lookup import lookup
 from .metrics import Metrics, metrics
+from .profile import ProfileStream, profile, saved_profile
 
-__all__ = ["Metrics", "count", "join", "join_group", "join_many", "metrics", "needs"]
+__all__ = [
+    "LookupMetrics",
+    "Metrics",
+    "ProfileStream",
+    "Relation",
+    "count",
+    "join",
+    "join_group",
+    "join_many",
+    "lookup",
+    "metrics",
+    "needs",
+    "profile",
+    "saved_profile",
+]

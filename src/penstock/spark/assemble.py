@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..core.durations import microseconds
 from ..core.shape import Joins
 from ..errors import BadInput
-from .bucket import check_engine
+from .bucket import Bucket, check_engine, counter_names
 from .buckets import labels
 from .budget import read_budget
-from .durations import microseconds
-from .metrics import observed
-from .operator import run_buckets
+from .checks import share, whole
+from .metrics import observed_join
+from .operator import Work, run_buckets
 from .packets import SCHEMA, make_packer
 from .plan import KEY, Input, Plan, carried_delay, key_column, output_columns, quote
 from .session import check_settings, partitions, watermark_clock
@@ -57,7 +58,7 @@ def make_plan(
     session = sources[0].frame.sparkSession
     check_settings(session)
     parts = partitions(session)
-    count = _whole(options.buckets, "buckets", 1) if options.buckets is not None else parts
+    count = whole(options.buckets, "buckets", 1) if options.buckets is not None else parts
     chosen = read_budget(options.budget, count)
     inputs = tuple(source.input for source in sources)
     streams = [tuple(stream for stream, _ in join) for join in joins]
@@ -75,8 +76,8 @@ def make_plan(
         buckets=count,
         labels=tuple(labels(count, parts)),
         partitions=parts,
-        seed=_whole(options.seed, "seed", 0),
-        sample=_share(options.recall_sample, "recall_sample"),
+        seed=whole(options.seed, "seed", 0),
+        sample=share(options.recall_sample, "recall_sample"),
         output=tuple(
             output_columns(inputs, mine, ends) for mine, ends in zip(streams, suffixes, strict=True)
         ),
@@ -88,22 +89,27 @@ def make_plan(
 def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
     """Return the results as packets: which join, and its rows."""
     streaming = sources[0].frame.isStreaming
-    packed = [_packed(source.frame, plan, number) for number, source in enumerate(sources)]
+    packed = [
+        pack(source.frame, source.input, number, plan.labels)
+        for number, source in enumerate(sources)
+    ]
     packets = packed[0]
     for more in packed[1:]:
         packets = packets.unionByName(more)
-    results = run_buckets(packets, plan, streaming)
+    counters = counter_names(len(sources))
+    work = Work(partial(Bucket, plan), plan.labels, len(sources), counters)
+    results = run_buckets(packets, work, streaming)
     # Only a query's progress can be asked for figures; two batch joins could not share the name.
-    results = observed(results, plan) if streaming else results
+    results = observed_join(results, plan) if streaming else results
     return results.select("join", "packet")
 
 
-def _packed(frame: DataFrame, plan: Plan, number: int) -> DataFrame:
-    source = plan.inputs[number]
+def pack(frame: DataFrame, source: Input, side: int, labels: tuple[int, ...]) -> DataFrame:
+    """Return the rows of a frame as packets, one per bucket."""
     needed = [name for name in source.names if source.pays(name) or name == source.time]
     columns = [key_column(source), *[F.col(quote(name)) for name in needed]]
     safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packer = make_packer(number, plan.labels, [KEY, *needed], source.time)
+    packer = make_packer(side, labels, [KEY, *needed], source.time)
     return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 
@@ -129,15 +135,3 @@ def _delay(sources: list[Source], delay: Span | None, streaming: bool) -> int:
             "withWatermark on the time column of the frames"
         )
     return 0
-
-
-def _whole(number: Any, argument: str, least: int) -> int:
-    if not isinstance(number, int) or isinstance(number, bool) or number < least:
-        raise BadInput(f"{argument} must be a whole number of at least {least}, got {number!r}")
-    return number
-
-
-def _share(number: Any, argument: str) -> float:
-    if not isinstance(number, int | float) or not 0 <= number <= 1:
-        raise BadInput(f"{argument} must be a number from 0 to 1, got {number!r}")
-    return float(number)

@@ -5,7 +5,6 @@ lie side by side with the engine's tuples.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ from .estimate import SUMS
 from .packets import from_ipc
 from .pairs import PairShadow
 from .plan import Plan
-from .results import Packet, gather
+from .results import Outcome, gather
 from .rows import Side, read_side, row_bytes, take_rows
 from .shadow import KeyShadow
 from .store import Stored, check_fingerprint, decode, encode
@@ -27,12 +26,10 @@ SLOT_BYTES = 120  # what the engine's own tables take per tuple
 COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
 
 
-class Outcome(NamedTuple):
-    """What a micro-batch leaves behind."""
-
-    packets: list[Packet]
-    totals: dict[str, float]
-    state: bytes | None  # None: as it was
+def counter_names(streams: int) -> list[str]:
+    """Return the names of the counters that every bucket reports."""
+    names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
+    return [*names, "no_time", "matched", "held", "bytes", *(f"shadow_{name}" for name in SUMS)]
 
 
 class Bucket:

@@ -16,7 +16,7 @@ class Budget(NamedTuple):
     in_bytes: bool
 
 
-def read_budget(budget: int | str | None, buckets: int) -> Budget:
+def read_budget(budget: int | str | None, buckets: int, argument: str = "budget") -> Budget:
     """Return the budget, refusing one that leaves a bucket without a row.
 
     >>> read_budget("64 MB", buckets=4)
@@ -27,16 +27,16 @@ def read_budget(budget: int | str | None, buckets: int) -> Budget:
     if isinstance(budget, str):
         size = SIZE.match(budget)
         if size is None:
-            raise BadInput(f"budget must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
+            raise BadInput(f"{argument} must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
         unit = size.group(2).lower().replace("i", "")
         amount, in_bytes = int(float(size.group(1)) * UNITS[unit]), True
     elif isinstance(budget, int) and not isinstance(budget, bool):
         amount, in_bytes = budget, False
     else:
-        raise BadInput(f"budget must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
+        raise BadInput(f"{argument} must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
     if amount < max(1, buckets):
         raise BadInput(
-            f"budget must be at least 1 per bucket ({buckets} of them), got {budget!r}; raise "
+            f"{argument} must be at least 1 per bucket ({buckets} of them), got {budget!r}; raise "
             "it, or pass fewer buckets="
         )
     return Budget(amount, in_bytes)

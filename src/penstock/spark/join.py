@@ -27,6 +27,7 @@ def join(
     seed: int = 0,
     recall_sample: float = 0.01,
     suffixes: tuple[str, str] = ("_left", "_right"),
+    how: str = "inner",
 ) -> DataFrame:
     """Join two frames on equal keys and times within a window, in bounded memory.
 
@@ -46,9 +47,15 @@ def join(
         seed: where all randomness comes from.
         recall_sample: the share of the keys that is joined exactly beside, to estimate recall.
         suffixes: what tells columns apart that both frames have.
+        how: `inner`; anything else is refused.
 
     Returns the columns `on`, then the rest of left, then the rest of right.
     """
+    if how != "inner":
+        raise BadInput(
+            f"how must be 'inner', got {how!r}; for rows without a match use Spark's own join, "
+            "which keeps all of the window"
+        )
     options = Options(within, budget, policy, delay, layout, buckets, seed, recall_sample)
     return _join([left, right], ["left", "right"], on, time, suffixes, options)
 

@@ -1,17 +1,19 @@
-"""What a running join tells about itself: the truth about what was kept and what was lost."""
+"""What a running query tells about itself: the truth about what was kept and what was lost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ..errors import BadInput
+from .bucket import counter_names
+from .enrich.figures import LOOKUP, read_lookup
 from .estimate import estimate
-from .operator import counter_names
+from .observe import observed, observed_row
 from .plan import Plan
 
-NAME = "penstock"
+JOIN = "penstock"
 
 
 @dataclass(frozen=True)
@@ -34,67 +36,44 @@ class Metrics:
     recall_high: float | None
 
 
-def observed(packets: DataFrame, plan: Plan) -> DataFrame:
-    """Let the query's progress carry the counters."""
-    names = counter_names(len(plan.inputs))
-    sums = [F.sum(name).alias(name) for name in names]
-    facts = [
-        F.lit(len(plan.inputs)).alias("inputs"),
-        F.lit(plan.sample if plan.budget is not None else 1.0).alias("sample"),
-        F.lit(plan.budget is None).alias("exact"),
-    ]
-    return packets.observe(NAME, *sums, *[F.max(fact).alias(n) for fact, n in _named(facts)])
+def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
+    """Let the query's progress carry the counters of a join."""
+    facts = {
+        "inputs": len(plan.inputs),
+        "sample": plan.sample if plan.budget is not None else 1.0,
+        "exact": plan.budget is None,
+    }
+    return observed(packets, JOIN, counter_names(len(plan.inputs)), facts)
 
 
-def _named(facts: list) -> list[tuple[Any, str]]:
-    return list(zip(facts, ("inputs", "sample", "exact"), strict=True))
-
-
-def metrics(query: Any) -> Metrics | None:
+def metrics(query: Any) -> Any:
     """Return the latest figures of a streaming query, None before its first batch with data.
 
-    Works on classic Spark and on Spark Connect.
+    These are `Metrics` of a join, or `LookupMetrics` of a lookup. Works on classic Spark and on
+    Spark Connect.
     """
+    if not hasattr(query, "recentProgress"):
+        raise BadInput(
+            f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
+            "writeStream...start() returned (a join of batch frames keeps no figures)"
+        )
     seen = False
     for progress in reversed(list(query.recentProgress)):
-        row = _observed_row(progress)
-        seen = seen or row is not None
-        if row is not None and row.get("inputs") is not None:
-            return _read(row, _field(progress, "batchId"))
+        for name, read in READERS.items():
+            found = observed_row(progress, name)
+            seen = seen or found is not None
+            if found is not None and found.figures.get("inputs") is not None:
+                return read(found.figures, found.batch)
     if not seen and len(list(query.recentProgress)):
         raise BadInput(
-            f"query {query.name or query.id} reports no figures called {NAME!r}; metrics() reads "
-            "queries whose plan holds penstock.spark.join"
+            f"query {query.name or query.id} reports no figures called {' or '.join(READERS)}; "
+            "metrics() reads queries whose plan holds penstock.spark.join or penstock.spark.lookup"
         )
     return None
 
 
-def _field(progress: Any, name: str) -> Any:
-    return progress[name] if isinstance(progress, dict) else getattr(progress, name)
-
-
-def _observed_row(progress: Any) -> dict[str, Any] | None:
-    """Return the observed figures of one progress report, in whatever form Spark gives them."""
-    try:
-        found = _field(progress, "observedMetrics")
-    except (KeyError, AttributeError):
-        return None
-    row = (found or {}).get(NAME)
-    if row is None:
-        return None
-    if isinstance(row, dict):
-        if "values" in row and "schema" in row:  # Spark Connect
-            names = [field["name"] for field in row["schema"]["fields"]]
-            return dict(zip(names, row["values"], strict=True))
-        return row
-    fields = row.asDict()
-    if "values" in fields and "schema" in fields:
-        names = [field["name"] for field in fields["schema"]["fields"]]
-        return dict(zip(names, fields["values"], strict=True))
-    return fields
-
-
-def _read(row: dict[str, Any], batch: int) -> Metrics:
+def read_join(row: dict[str, Any], batch: int) -> Metrics:
+    """Return the figures of one progress report."""
     inputs = range(int(row["inputs"]))
 
     def each(name: str) -> tuple[int, ...]:
@@ -119,3 +98,6 @@ def _read(row: dict[str, Any], batch: int) -> Metrics:
         int(row["bytes"]),
         *recall,
     )
+
+
+READERS: dict[str, Callable[[dict[str, Any], int], Any]] = {JOIN: read_join, LOOKUP: read_lookup}

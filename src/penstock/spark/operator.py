@@ -5,68 +5,76 @@ pass on packets and counters.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from ..engines.kernel import NEVER
-from .bucket import COUNTED, Bucket, Outcome
-from .estimate import SUMS
 from .packets import settle
-from .plan import Plan
-from .results import Packet
+from .results import Outcome, Packet
 
 PACKET = "join int, packet binary"
 PACKED = ("side", "place", "latest", "packet")
 
 
-def counter_names(streams: int) -> list[str]:
-    """Return the names of the counters that every bucket reports."""
-    names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
-    return [*names, "no_time", "matched", "held", "bytes", *(f"shadow_{name}" for name in SUMS)]
+class OpenBucket(Protocol):
+    """A bucket that goes on where an earlier micro-batch stopped."""
+
+    def take(
+        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
+    ) -> Outcome:
+        """Take the packets (side, rows) of one micro-batch, in the order of their packing."""
 
 
-def run_buckets(packets: DataFrame, plan: Plan, streaming: bool) -> DataFrame:
+class Work(NamedTuple):
+    """What is to be done with the packets of each bucket."""
+
+    open_bucket: Callable[[int, bytes | None], OpenBucket]  # by its number and its state
+    labels: tuple[int, ...]
+    sides: int
+    counters: list[str]  # the names of what every bucket reports
+
+
+def run_buckets(packets: DataFrame, work: Work, streaming: bool) -> DataFrame:
     """Return results as packets, with counters in the first row of each bucket."""
-    names = counter_names(len(plan.inputs))
-    schema = PACKET + "".join(f", {name} double" for name in names)
+    schema = PACKET + "".join(f", {name} double" for name in work.counters)
     grouped = packets.groupBy("bucket")
     if streaming:
         return grouped.applyInPandasWithState(
-            _stateful(plan, names), schema, "state binary", "append", "NoTimeout"
+            _stateful(work), schema, "state binary", "append", "NoTimeout"
         )
-    return grouped.applyInArrow(_stateless(plan, names), schema)
+    return grouped.applyInArrow(_stateless(work), schema)
 
 
-def _stateful(plan: Plan, names: list[str]) -> Callable:
-    numbers = {label: number for number, label in enumerate(plan.labels)}
+def _stateful(work: Work) -> Callable:
+    numbers = {label: number for number, label in enumerate(work.labels)}
 
     def advance(key: tuple, frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
         _hush()
         rows = [row for frame in frames for row in zip(*map(frame.get, PACKED), strict=True)]
         before = bytes(state.get[0]) if state.exists else None
-        bucket = Bucket(plan, numbers[key[0]], before)
-        outcome = bucket.take(_in_order(rows), _latest(rows, len(plan.inputs)))
+        bucket = work.open_bucket(numbers[key[0]], before)
+        outcome = bucket.take(_in_order(rows), _latest(rows, work.sides))
         if outcome.state is not None:
             state.update((outcome.state,))
         settle()
-        yield pd.DataFrame(_columns(outcome, names))
+        yield pd.DataFrame(_columns(outcome, work.counters))
 
     return advance
 
 
-def _stateless(plan: Plan, names: list[str]) -> Callable:
-    numbers = {label: number for number, label in enumerate(plan.labels)}
+def _stateless(work: Work) -> Callable:
+    numbers = {label: number for number, label in enumerate(work.labels)}
 
     def finish(key: tuple, table: pa.Table) -> pa.Table:
         rows = list(zip(*(table[name].to_pylist() for name in PACKED), strict=True))
-        outcome = Bucket(plan, numbers[key[0].as_py()]).take(_in_order(rows))
+        outcome = work.open_bucket(numbers[key[0].as_py()], None).take(_in_order(rows))
         settle()
-        made = _columns(outcome, names)
-        kinds = [pa.int32(), pa.binary(), *[pa.float64()] * len(names)]
+        made = _columns(outcome, work.counters)
+        kinds = [pa.int32(), pa.binary(), *[pa.float64()] * len(work.counters)]
         arrays = [pa.array(made[name], kind) for name, kind in zip(made, kinds, strict=True)]
         return pa.Table.from_arrays(arrays, names=list(made))
 

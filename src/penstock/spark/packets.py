@@ -22,11 +22,12 @@ BYTES = 32 << 20  # and about so many bytes
 _tasks = 0
 
 
-def make_packer(side: int, labels: tuple[int, ...], names: list[str], time: str) -> Callable:
+def make_packer(side: int, labels: tuple[int, ...], names: list[str], time: str | None) -> Callable:
     """Return the function for `mapInArrow` that packs the rows of one side.
 
     `names` are those of the columns: `mapInArrow` itself cannot take a name with a dot in it. Every
-    packet also tells the latest `time` of all rows packed with it, whatever their bucket.
+    packet also tells the latest `time`, if there is one, of all rows packed with it, whatever their
+    bucket.
     """
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -50,13 +51,13 @@ def make_packer(side: int, labels: tuple[int, ...], names: list[str], time: str)
 
 
 def _packets(
-    batches: list[pa.RecordBatch], side: int, place: int, labels: tuple[int, ...], time: str
+    batches: list[pa.RecordBatch], side: int, place: int, labels: tuple[int, ...], time: str | None
 ) -> pa.RecordBatch:
     blobs: list[bytes] = [b""] * len(labels)
     latest = NEVER
     if batches:
         table = pa.Table.from_batches(batches).combine_chunks()
-        latest = _latest(table.column(time))
+        latest = NEVER if time is None else _latest(table.column(time))
         order, start = _by_bucket(table.column(KEY), len(labels))
         table = table.take(pa.array(order))
         for number in range(len(labels)):

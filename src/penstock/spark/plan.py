@@ -28,7 +28,7 @@ class Input:
     """One frame as the operator sees it."""
 
     keys: tuple[str, ...]
-    time: str
+    time: str | None  # a lookup needs none
     names: tuple[str, ...]  # all columns, in their order
     types: tuple[str, ...]  # Spark's words for their types
     exact: bool = False  # the key is one whole number and stands for itself; else it is a hash
@@ -103,22 +103,28 @@ def check_frame(frame: Any, who: str) -> None:
             )
 
 
-def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> Input:
+def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | None) -> Input:
     """Check that a frame has the columns that are named, and describe it."""
-    for name in (*keys, time):
+    for name in keys:
         find_column(frame, who, name)
-    kind = frame.schema[time].dataType
-    if not isinstance(kind, T.TimestampType | T.TimestampNTZType):
-        raise BadInput(
-            f"time column {time!r} of the {who} frame must be a timestamp, got "
-            f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
-        )
+    if time is not None:
+        _check_time(frame, who, time)
     check_keys(frame, who, keys)
     fields = frame.schema.fields
     names = tuple(f.name for f in fields)
     kinds = tuple(f.dataType.simpleString() for f in fields)
     exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
     return Input(keys, time, names, kinds, exact)
+
+
+def _check_time(frame: DataFrame, who: str, time: str) -> None:
+    find_column(frame, who, time)
+    kind = frame.schema[time].dataType
+    if not isinstance(kind, T.TimestampType | T.TimestampNTZType):
+        raise BadInput(
+            f"time column {time!r} of the {who} frame must be a timestamp, got "
+            f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
+        )
 
 
 def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "on") -> None:
@@ -169,7 +175,7 @@ def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str
                     f"{kinds[0].simpleString()} in the {who[0]} frame and {kind.simpleString()} in "
                     f"the {name} frame; cast one of them"
                 )
-    clocks = [f.schema[i.time].dataType for f, i in zip(frames, inputs, strict=True)]
+    clocks = [f.schema[str(i.time)].dataType for f, i in zip(frames, inputs, strict=True)]
     if len(set(map(type, clocks))) > 1:
         raise BadInput(
             "time columns must be of one type in all frames, got "
@@ -200,7 +206,9 @@ def quote(name: str) -> str:
 
 def carried_delay(frames: list[tuple[DataFrame, Input]]) -> int | None:
     """Return the longest watermark delay that the frames carry, in microseconds."""
-    found = [(frame.schema[source.time].metadata or {}).get(WATERMARK) for frame, source in frames]
+    found = [
+        (frame.schema[str(source.time)].metadata or {}).get(WATERMARK) for frame, source in frames
+    ]
     known = [int(delay) for delay in found if delay is not None]
     return 1000 * max(known) if known else None
 

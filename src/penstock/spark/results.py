@@ -20,6 +20,14 @@ class Packet(NamedTuple):
     rows: bytes  # an Arrow IPC stream
 
 
+class Outcome(NamedTuple):
+    """What a micro-batch leaves behind in a bucket."""
+
+    packets: list[Packet]
+    totals: dict[str, float]  # counters since the query first started
+    state: bytes | None  # None: as it was
+
+
 class Results(NamedTuple):
     """What a micro-batch found."""
 

@@ -109,13 +109,13 @@ def _from_text(kind: Any) -> np.dtype:
     return dtype
 
 
-def check_fingerprint(found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Refuse state that was written by another join, naming what differs."""
+def check_fingerprint(found: dict[str, Any], wanted: dict[str, Any], what: str = "join") -> None:
+    """Refuse state that was written by another query, naming what differs."""
     wanted = json.loads(json.dumps(wanted))
     for name, value in wanted.items():
         if found.get(name) != value:
             raise BadState(
-                f"the checkpoint was written by a join with other {name}: {found.get(name)}, "
-                f"and now {value}; start with a new checkpoint, or join as before (nothing was "
+                f"the checkpoint was written by a {what} with other {name}: {found.get(name)}, "
+                f"and now {value}; start with a new checkpoint, or {what} as before (nothing was "
                 "changed in it)"
             )

@@ -12,7 +12,7 @@ from ..errors import BadInput
 # come before a join of ours; these may not.
 FORBIDDEN = {
     "Aggregate": "an aggregation",
-    "FlatMapGroupsInPandasWithState": "a join of Penstock or another applyInPandasWithState",
+    "FlatMapGroupsInPandasWithState": "a join or lookup of Penstock, or another stateful function",
     "FlatMapGroupsWithState": "a flatMapGroupsWithState",
     "TransformWithState": "a transformWithState",
 }

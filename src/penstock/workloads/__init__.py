@@ -23,6 +23,8 @@ from .files import (
     read_readings,
     read_stream,
 )
+from .gdj import gdj, gdj_references
+from .locality import Locality, locality, locality_references
 from .trace import JoinTrace, LookupTrace
 from .walk import walk, walk_references
 from .zipf import zipf, zipf_references
@@ -31,6 +33,7 @@ __all__ = [
     "GENERATED",
     "JoinTrace",
     "KeyRows",
+    "Locality",
     "LookupTrace",
     "Noise",
     "Readings",
@@ -39,6 +42,10 @@ __all__ = [
     "drift_references",
     "floor",
     "floor_references",
+    "gdj",
+    "gdj_references",
+    "locality",
+    "locality_references",
     "read_join",
     "read_keys",
     "read_lookup",
@@ -73,5 +80,7 @@ GENERATED: dict[str, Workload] = {
         Workload("floor", floor, floor_references, windowed=True),
         Workload("walk", walk, walk_references, windowed=False),
         Workload("zipf", zipf, zipf_references, windowed=False),
+        Workload("gdj", gdj, gdj_references, windowed=False),
+        Workload("locality", locality, locality_references, windowed=False),
     )
 }

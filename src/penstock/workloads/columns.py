@@ -93,14 +93,14 @@ def sides(column: Column) -> tuple[Sides, tuple[str, ...]]:
     return place.to_numpy().astype(np.int8), names
 
 
-def times(column: Column) -> Ints:
-    """Return the times as integers that never go back.
+def times(column: Column) -> tuple[Ints, bool]:
+    """Return the times as integers that never go back, and whether they are microseconds.
 
     Whole numbers stay themselves, be they integers or floats. Other floats are taken for seconds;
     they, timestamps, dates and times of day become microseconds.
 
-    >>> times(Column("a.csv", "at", "time", pa.chunked_array([[0.5, 2.0]]))).tolist()
-    [500000, 2000000]
+    >>> times(Column("a.csv", "at", "time", pa.chunked_array([[0.5, 2.0]])))
+    (array([ 500000, 2000000]), True)
     """
     column = prepare(column)
     data = column.data
@@ -109,11 +109,11 @@ def times(column: Column) -> Ints:
     if pa.types.is_decimal(data.type):
         data = data.cast(pa.float64())
     if pa.types.is_floating(data.type):
-        time = _whole(column, data.to_numpy())
+        time, micro = _whole(column, data.to_numpy())
     else:
-        time = _integers(column, data)
+        time, micro = _integers(column, data), not pa.types.is_integer(data.type)
     _refuse_back(column, time)
-    return time
+    return time, micro
 
 
 def seconds(column: Column) -> Numbers:
@@ -190,7 +190,10 @@ def gaps(data: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _refuse_gaps(column: Column, data: pa.ChunkedArray) -> None:
-    row = pc.index(gaps(data), True).as_py()
+    missing = gaps(data)
+    row = pc.index(missing, True).as_py()
+    if row >= 0 and pc.all(missing).as_py():
+        raise BadInput(f"{column} must hold values, got nothing but gaps; choose another one")
     if row >= 0:
         got = {None: "null", "": "an empty text", b"": "empty bytes"}.get(data[row].as_py(), "NaN")
         raise BadInput(
@@ -237,14 +240,15 @@ def _read_text(column: Column) -> pa.ChunkedArray:
     )
 
 
-def _whole(column: Column, time: np.ndarray) -> Ints:
+def _whole(column: Column, time: np.ndarray) -> tuple[Ints, bool]:
     """Return floats as integers: themselves where all are whole, else seconds in microseconds."""
-    if (np.rint(time) != time).any():
+    micro = bool((np.rint(time) != time).any())
+    if micro:
         time = np.rint(time * 1e6)
     outside = ~(np.abs(time) < 2.0**63)
     if outside.any():
         _refuse_size(column, int(np.argmax(outside)))
-    return time.astype(np.int64)
+    return time.astype(np.int64), micro
 
 
 def _integers(column: Column, data: pa.ChunkedArray) -> Ints:

@@ -52,10 +52,11 @@ def read_join(
     >>> trace.key.tolist(), trace.side.tolist(), trace.time.tolist(), trace.labels
     ([0, 1, 0], [1, 0, 0], [10, 11, 15], ('in', 'out'))
     """
-    columns, clock = _load(path, key, time, side)
+    columns, clock, micro = _load(path, key, time, side)
     number, labels = sides(columns["side"][0])
     ids, value = keys(columns["key"])
-    return JoinTrace(number, ids, clock, labels=labels, name=Path(path).name, value=value)
+    name = Path(path).name
+    return JoinTrace(number, ids, clock, micro=micro, labels=labels, name=name, value=value)
 
 
 def read_lookup(
@@ -72,7 +73,7 @@ def read_lookup(
     ...     read_lookup(file, key="page").key.tolist()
     [0, 1, 0]
     """
-    columns, _ = _load(path, key, time, None)
+    columns, _, _ = _load(path, key, time, None)
     ids, value = keys(columns["key"])
     return LookupTrace(ids, name=Path(path).name, value=value)
 
@@ -92,7 +93,7 @@ def read_stream(
     >>> trace.key.tolist(), times.tolist()
     ([0, 1, 0], [10, 12, 12])
     """
-    columns, clock = _load(path, key, time, None)
+    columns, clock, _ = _load(path, key, time, None)
     ids, value = keys(columns["key"])
     trace = LookupTrace(ids, name=Path(path).name, value=value)
     return trace, clock if columns["time"] else None
@@ -192,11 +193,15 @@ def read_readings(
 
 def _load(
     path: str | PathLike[str], key: str, time: str | None, side: str | None
-) -> tuple[dict[str, list[Column]], Ints]:
-    """Return the columns by what they are read for, and the times."""
+) -> tuple[dict[str, list[Column]], Ints, bool]:
+    """Return the columns by what they are read for, the times, and whether those are microseconds.
+
+    Without a column of times they are the row numbers.
+    """
     columns = _columns(path, key, time, side)
-    rows = len(columns["key"][0].data)
-    return columns, times(columns["time"][0]) if columns["time"] else np.arange(rows)
+    if columns["time"]:
+        return columns, *times(columns["time"][0])
+    return columns, np.arange(len(columns["key"][0].data)), False
 
 
 def _columns(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.shape import Joins, Shape, all_streams
 from ..errors import BadInput
 
 Ints = NDArray[np.int64]
@@ -32,10 +33,12 @@ class JoinTrace:
     together: bool = (
         False  # discrete time: each step brings one row of every stream, in stream order
     )
+    micro: bool = False  # times are microseconds, not steps, rows or other plain numbers
     streams: int = 2
     labels: tuple[str, ...] = ()  # the name of each stream, where it has one
     name: str = "trace"
-    value: Numbers | None = None  # [n]: the number behind the key; None where keys are mere names
+    value: Numbers | None = None  # as key: the number behind it; None where keys are mere names
+    joins: Joins = ()  # which streams meet on which attributes; (): all of them, on each attribute
 
     def __post_init__(self) -> None:
         _store(self, "side", np.int8, (1,))
@@ -46,9 +49,17 @@ class JoinTrace:
         _check_streams(self)
         _check_order(self)
         _check_together(self)
+        if not self.joins:
+            object.__setattr__(self, "joins", all_streams(self.streams, self.attributes))
+        _check_joins(self)
 
     def __len__(self) -> int:
         return len(self.side)
+
+    @property
+    def attributes(self) -> int:
+        """How many key columns a row has."""
+        return 1 if self.key.ndim == 1 else self.key.shape[1]
 
     @property
     def steps(self) -> int:
@@ -134,6 +145,15 @@ def _check_streams(trace: JoinTrace) -> None:
         row = int(np.argmax(outside))
         last, got = trace.streams - 1, trace.side[row]
         raise BadInput(f"side must be between 0 and {last}, got {got} at row {row + 1}")
+
+
+def _check_joins(trace: JoinTrace) -> None:
+    shape = Shape(trace.joins)
+    if (shape.streams, shape.attributes) != (trace.streams, trace.attributes):
+        raise BadInput(
+            f"joins must use the streams up to {trace.streams - 1} and the attributes up to "
+            f"{trace.attributes - 1}, got {trace.joins}"
+        )
 
 
 def _check_order(trace: JoinTrace) -> None:

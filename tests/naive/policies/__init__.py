@@ -9,6 +9,7 @@ from .fifo import Fifo
 from .gdj import Gdj
 from .heeb import HeebBeforeItKnows
 from .hist import Hist
+from .lba import Lba
 from .lfu import Lfu
 from .lhd import Lhd
 from .life import Life
@@ -35,6 +36,8 @@ ALL = {
     "lhd": Lhd,
     "hist": Hist,
     "heeb": HeebBeforeItKnows,
+    "lba": Lba,
+    "elba": Lba,
 }
 
 

@@ -17,9 +17,17 @@ class Clock(Policy):
         super().__init__(seed, budget, joins)
         self.w0 = w0
         self.rho = rho
-        self.tau = (0 if rho is None else 0.01) if tau is None else tau
+        self.given = tau
         self.queue = []  # the hand points at the front
         self.scores = {}
+
+    @property
+    def tau(self):
+        return self.given if self.given is not None else 0 if self.rho is None else 0.01
+
+    def retune(self, **values):
+        """Go on with another rho, another w0, or both."""
+        self.__dict__.update(values)
 
     def insert(self, t, now):
         self.queue.append(t)

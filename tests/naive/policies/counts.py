@@ -11,7 +11,7 @@ class ArrivalCounts:
         self.counts = Counter()
 
     def add(self, t):
-        for join, leg, key in self._places(t):
+        for join, leg, key in self.places(t):
             self.counts[join, leg, key] += 1
 
     def on_other_legs(self, t):
@@ -22,10 +22,10 @@ class ArrivalCounts:
                 for other in range(len(self.joins[join]))
                 if other != leg
             ]
-            for join, leg, key in self._places(t)
+            for join, leg, key in self.places(t)
         ]
 
-    def _places(self, t):
+    def places(self, t):
         """Return (join, leg, key) wherever the stream of t is a leg."""
         return [
             (number, leg, t.keys[attribute])

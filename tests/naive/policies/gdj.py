@@ -26,6 +26,9 @@ class Gdj(Policy):
         self.since = {}  # stamp of the moment a tuple came to its credit
         self.earned = 0  # since the last arrival
 
+    def retune(self, percentile):
+        self.percentile = percentile
+
     def arrive(self, t, now):
         if self.method == 2:
             self._charge_all(1)

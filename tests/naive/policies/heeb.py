@@ -1,9 +1,7 @@
 """HEEB: the tuple goes whose expected gains, weighed by the chance to be still held, are lowest.
 
 Needs a model of each stream, and works for one two-way join, or for a cache (`caching`: only the
-first reference to a tuple is a gain). All scores move with time, so they are worked out at the
-moment of choice: of every held tuple in a small memory, of a random sample in a large one. Ties:
-the older goes.
+first reference to a tuple is a gain).
 
 The time of a stream is the number of its last arrival (0, 1, ...), so that the next one is d = 1;
 with `clock="time"` it is the time of the latest arrival of any stream.
@@ -12,12 +10,10 @@ Source: the HEEB paper, section 5.3; models as in sections 7.2 to 7.5.
 """
 
 from ..heeb import caching_gains, joining_table, score_of_gains
-from ..members import Members
-from ..rng import SplitMix
-from .base import Policy, check_admit
+from .sampled import Sampled
 
 
-class Heeb(Policy):
+class Heeb(Sampled):
     def __init__(
         self,
         seed,
@@ -32,14 +28,9 @@ class Heeb(Policy):
         scan=512,
         sample=16,
     ):
-        super().__init__(seed, budget, joins)
+        super().__init__(seed, budget, joins, admit, scan, sample)
         self.models, self.lifetime, self.horizon = models, lifetime, horizon
         self.caching, self.clock = caching, clock
-        self.admit = check_admit(admit)
-        self.scan, self.sample = scan, sample
-        self.rng = SplitMix(seed)
-        self.members = Members()
-        self.inserted = {}  # held tuple -> stamp
         self.arrived = [0, 0]
         self.last = [None if model is None else model.start for model in models]
         self.known = {}  # (stream, context) -> offset of a value from the origin -> score
@@ -63,26 +54,6 @@ class Heeb(Policy):
     def arrive(self, t, now):
         self.arrived[t.stream] += 1
         self.last[t.stream] = t.keys[0]
-
-    def insert(self, t, now):
-        self.members.add(t)
-        self.inserted[t] = self.stamp()
-
-    def remove(self, t, now):
-        self.members.remove(t)
-        del self.inserted[t]
-
-    def victim(self, newcomer, now):
-        lowest = min(self._looked_at(), key=lambda t: (self.score(t, now), self.inserted[t]))
-        if self.admit == "compete" and self.score(newcomer, now) < self.score(lowest, now):
-            return None
-        return lowest
-
-    def _looked_at(self):
-        held = len(self.members)
-        if held <= self.scan:
-            return self.members.tuples
-        return [self.members[self.rng.below(held)] for _ in range(self.sample)]
 
 
 class HeebBeforeItKnows(Heeb):

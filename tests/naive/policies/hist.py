@@ -3,19 +3,16 @@
 For one two-way join, or a cache. Each side has its own curve of what a tuple is worth over its
 offset from the other stream. It is learned from watched tuples, whether they are held or not. What
 one of them gains counts by the chance that it would be held still, and after an average life the
-rest is read off the curve. Time is the number of arrivals of the stream waited for. Ties: the older
-goes.
+rest is read off the curve. Time is the number of arrivals of the stream waited for.
 
 Source: the HEEB paper, section 6.2; see ..histogram_heeb for what it leaves open.
 """
 
 from ..histogram_heeb import Histogram, Position, Watched
-from ..members import Members
-from ..rng import SplitMix
-from .base import Policy, check_admit
+from .sampled import Sampled
 
 
-class Hist(Policy):
+class Hist(Sampled):
     def __init__(
         self,
         seed,
@@ -28,15 +25,8 @@ class Hist(Policy):
         smoothing=0.05,
         watch=32,
         admit="compete",
-        scan=512,
-        sample=64,
     ):
-        super().__init__(seed, budget, joins)
-        self.admit = check_admit(admit)
-        self.scan, self.sample = scan, sample
-        self.rng = SplitMix(seed)
-        self.members = Members()
-        self.inserted = {}  # held tuple -> stamp
+        super().__init__(seed, budget, joins, admit)
         self.arrived = [0, 0]
         self.positions = [Position(form, smoothing) for _ in range(2)]
         # by the side that waits
@@ -47,7 +37,7 @@ class Hist(Policy):
     def offset(self, side, key):
         return self.positions[1 - side].offset(key)
 
-    def score(self, t):
+    def score(self, t, now):
         return self.worth[t.stream].at(self.offset(t.stream, t.keys[0]))
 
     def arrive(self, t, now):
@@ -97,23 +87,3 @@ class Hist(Policy):
         place = [each is w for each in watched].index(True)
         watched[place] = watched[-1]
         watched.pop()
-
-    def insert(self, t, now):
-        self.members.add(t)
-        self.inserted[t] = self.stamp()
-
-    def remove(self, t, now):
-        self.members.remove(t)
-        del self.inserted[t]
-
-    def victim(self, newcomer, now):
-        lowest = min(self._looked_at(), key=lambda t: (self.score(t), self.inserted[t]))
-        if self.admit == "compete" and self.score(newcomer) < self.score(lowest):
-            return None
-        return lowest
-
-    def _looked_at(self):
-        held = len(self.members)
-        if held <= self.scan:
-            return self.members.tuples
-        return [self.members[self.rng.below(held)] for _ in range(self.sample)]

@@ -1,8 +1,7 @@
 """The width rules: one file each, and `ALL` as the only registry."""
 
-from typing import Any
-
-from ...core.policy import parse
+from ...core.options import nearest, read_options
+from ...errors import BadInput
 from ..costs import Costs, make_costs
 from ..rule import Rule, Tuned
 from .adaptive import ADAPTIVE
@@ -37,6 +36,12 @@ def tune(text: str, costs: Costs | None = None) -> Tuned:
     Traceback (most recent call last):
     penstock.errors.BadInput: unknown rule 'adaptiv'; did you mean 'adaptive'? Known: adaptive, ...
     """
-    chosen = parse(text, ALL, "rule")
-    rule: Any = chosen.policy
-    return Tuned(rule, rule.make(costs or make_costs(), **chosen.params), str(chosen))
+    name, _, options = text.strip().partition(":")
+    rules = {rule.name: rule for rule in ALL}
+    if name not in rules:
+        raise BadInput(f"unknown rule {name!r}; {nearest(name, list(rules))}")
+    rule = rules[name]
+    params = read_options(f"rule {name!r}", options, rule.parameters)
+    written = ",".join(f"{key}={value}" for key, value in params.items())
+    par = rule.make(costs or make_costs(), **params)
+    return Tuned(rule, par, f"{name}:{written}" if written else name)

@@ -1,17 +1,28 @@
-"""The demonstration: two real streams joined live on Spark, in a tenth of the memory they need."""
+"""Demonstrations: two real streams joined live on Spark in a tenth of the memory they need, and
+events that get their rows from a database.
+"""
 
+from .lookups import LookupDemo, compare_lookups, run_lookups
 from .picture import draw, where_to_draw
 from .run import Demo, run_demo
 from .show import comparison, moral, watching
+from .show_lookups import lookups_moral, lookups_table, summarise_lookups, telling
 from .summary import summarise
 
 __all__ = [
     "Demo",
+    "LookupDemo",
+    "compare_lookups",
     "comparison",
     "draw",
+    "lookups_moral",
+    "lookups_table",
     "moral",
     "run_demo",
+    "run_lookups",
     "summarise",
+    "summarise_lookups",
+    "telling",
     "watching",
     "where_to_draw",
 ]

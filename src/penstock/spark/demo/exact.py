@@ -4,7 +4,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from ..durations import microseconds
+from ...core.durations import microseconds
 from .flights import DEPARTURES, LANDINGS, SCHEMA, Streams
 from .live import ON, WITHIN
 

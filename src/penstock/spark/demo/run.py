@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..durations import microseconds
+from ...core.durations import microseconds
 from .exact import count_all
 from .flights import Streams, write_streams
 from .live import WITHIN, Run, run_policy

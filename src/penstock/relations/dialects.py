@@ -1,0 +1,220 @@
+"""What differs between databases: how to connect, to ask for many keys at once, and to learn types.
+
+All keys of a query travel in one parameter (one per key column), so that a query is one round trip
+however many keys it asks for.
+"""
+
+import json
+from importlib import import_module
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+
+from ..errors import BadInput, PenstockError
+
+SAMPLE = 1000  # rows that tell the type of an SQLite column which was declared without one
+
+
+class Dialect(Protocol):
+    """One kind of database."""
+
+    name: str
+
+    def connect(self, uri: str) -> Any:
+        """Return an open connection that commits by itself."""
+
+    def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
+        """Return the condition that the (quoted) key columns are among those asked for."""
+
+    def bind(self, keys: pa.Table) -> Any:
+        """Return the parameters of that condition."""
+
+    def columns(self, connection: Any, source: str) -> pa.Schema:
+        """Return the columns of a source, which is a table's name or a query in brackets."""
+
+    def select(self, name: str, kind: pa.DataType) -> str:
+        """Return the expression that fetches a (quoted) column as a type."""
+
+
+class Postgres:
+    """PostgreSQL, and what speaks its protocol."""
+
+    name = "postgresql"
+
+    def connect(self, uri: str) -> Any:
+        return _driver("adbc_driver_postgresql.dbapi").connect(uri, autocommit=True)
+
+    def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
+        if len(keys) == 1:
+            return f"{keys[0]} = ANY($1)"
+        words = ["bigint[]" if pa.types.is_integer(kind) else "text[]" for kind in kinds]
+        given = ", ".join(f"${number}::{word}" for number, word in enumerate(words, 1))
+        return f"({', '.join(keys)}) IN (SELECT * FROM unnest({given}))"
+
+    def bind(self, keys: pa.Table) -> Any:
+        return _as_lists(keys)
+
+    def columns(self, connection: Any, source: str) -> pa.Schema:
+        return _ask(connection, f"SELECT * FROM {source} AS r LIMIT 0").schema
+
+    def select(self, name: str, kind: pa.DataType) -> str:
+        return name
+
+
+class DuckDb:
+    """A DuckDB file, opened for reading, as several processes may do at once."""
+
+    name = "duckdb"
+
+    def connect(self, uri: str) -> Any:
+        driver = _driver("adbc_driver_duckdb")
+        manager = _driver("adbc_driver_manager.dbapi")
+        return manager.connect(
+            driver=driver.driver_path(),
+            entrypoint="duckdb_adbc_init",
+            db_kwargs={"path": _path(uri), "access_mode": "READ_ONLY"},
+            autocommit=True,
+        )
+
+    def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
+        return f"({', '.join(keys)}) IN (SELECT {', '.join(['unnest(?)'] * len(keys))})"
+
+    def bind(self, keys: pa.Table) -> Any:
+        return _as_lists(keys)
+
+    def columns(self, connection: Any, source: str) -> pa.Schema:
+        return _ask(connection, f"SELECT * FROM {source} AS r LIMIT 0").schema
+
+    def select(self, name: str, kind: pa.DataType) -> str:
+        return name
+
+
+class Sqlite:
+    """An SQLite file, opened for reading: a name that is not there must not become a new file.
+
+    A column of SQLite may hold anything, and the driver goes by what it sees. So types are those
+    declared (or those of the first rows), and every answer is cast to them by the database.
+    """
+
+    name = "sqlite"
+    CASTS = ((pa.types.is_floating, "REAL"), (pa.types.is_string, "TEXT"))
+
+    def connect(self, uri: str) -> Any:
+        place = uri if uri.startswith("file:") else f"file:{_path(uri)}?mode=ro"
+        return _driver("adbc_driver_sqlite.dbapi").connect(place, autocommit=True)
+
+    def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
+        if len(keys) == 1:
+            return f"{keys[0]} IN (SELECT value FROM json_each(?))"
+        parts = ", ".join(f"json_extract(value, '$[{i}]')" for i in range(len(keys)))
+        return f"({', '.join(keys)}) IN (SELECT {parts} FROM json_each(?))"
+
+    def bind(self, keys: pa.Table) -> Any:
+        columns = [column.to_pylist() for column in keys.columns]
+        values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        return (json.dumps(values),)
+
+    def columns(self, connection: Any, source: str) -> pa.Schema:
+        seen = _ask(connection, f"SELECT * FROM {source} AS r LIMIT {SAMPLE}")
+        with connection.cursor() as cursor:  # only of a table or view does SQLite tell the types
+            cursor.execute(f"CREATE TEMP VIEW penstock_columns AS SELECT * FROM {source}")
+        declared = _ask(connection, "PRAGMA temp.table_info(penstock_columns)").to_pylist()
+        kinds = [
+            _affinity(each["type"]) or _seen_type(column, each["type"])
+            for each, column in zip(declared, seen.columns, strict=True)
+        ]
+        return pa.schema(list(zip(seen.column_names, kinds, strict=True)))
+
+    def select(self, name: str, kind: pa.DataType) -> str:
+        for test, word in self.CASTS:
+            if test(kind):
+                return f"CAST({name} AS {word})"
+        return name
+
+
+def _affinity(declared: str | None) -> pa.DataType | None:
+    """Return the type that SQLite gives a column for the words it was declared with."""
+    words = (declared or "").upper()
+    if "INT" in words:
+        return pa.int64()
+    if any(word in words for word in ("CHAR", "CLOB", "TEXT")):
+        return pa.string()
+    if any(word in words for word in ("REAL", "FLOA", "DOUB")):
+        return pa.float64()
+    return None
+
+
+def _seen_type(column: pa.ChunkedArray, declared: str | None) -> pa.DataType:
+    """Return the type that the first values have; a blob and no type at all are declared alike."""
+    if column.null_count < len(column):
+        return column.type
+    return pa.binary() if "BLOB" in (declared or "").upper() else pa.string()
+
+
+DIALECTS: dict[str, Dialect] = {
+    "postgresql": Postgres(),
+    "postgres": Postgres(),
+    "sqlite": Sqlite(),
+    "file": Sqlite(),
+    "duckdb": DuckDb(),
+}
+PACKAGES = {
+    "adbc_driver_postgresql": "adbc-driver-postgresql",
+    "adbc_driver_sqlite": "adbc-driver-sqlite",
+    "adbc_driver_duckdb": "duckdb",
+    "adbc_driver_manager": "adbc-driver-manager",
+}
+
+
+def dialect_of(uri: str) -> Dialect:
+    """Return the kind of database that an address leads to."""
+    scheme = urlsplit(uri).scheme
+    if scheme not in DIALECTS:
+        raise BadInput(
+            f"the uri of a relation must begin with one of {', '.join(DIALECTS)}, got "
+            f"{scheme or 'none'!r}; pass a function fetch(keys) for anything else"
+        )
+    return DIALECTS[scheme]
+
+
+def quoted(name: str) -> str:
+    """Return a name that SQL takes literally."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _driver(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        package = PACKAGES[module.partition(".")[0]]
+        raise PenstockError(
+            f"this relation needs the package {package}, which cannot be imported here; "
+            f"pip install {package}, on the executors too"
+        ) from None
+
+
+def _path(uri: str) -> str:
+    """Return the file of an address; three slashes begin an absolute path, as usual.
+
+    >>> _path("sqlite:////data/shop.db"), _path("sqlite:///data/shop.db"), _path("duckdb:x.db")
+    ('/data/shop.db', '/data/shop.db', 'x.db')
+    """
+    parts = urlsplit(uri)
+    return "/" + parts.path.lstrip("/") if uri.startswith(f"{parts.scheme}://") else parts.path
+
+
+def _as_lists(keys: pa.Table) -> pa.RecordBatch:
+    """Return one row that holds each key column as a list."""
+    lists = []
+    for column in keys.columns:
+        values = column.combine_chunks()
+        ends = pa.array([0, len(values)], pa.int32())
+        lists.append(pa.ListArray.from_arrays(ends, values))
+    return pa.RecordBatch.from_arrays(lists, names=keys.column_names)
+
+
+def _ask(connection: Any, sql: str) -> pa.Table:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetch_arrow_table()

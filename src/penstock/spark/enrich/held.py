@@ -1,0 +1,52 @@
+"""The rows of the relation that a bucket has: those cached, and those fetched for the moment."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+
+class Rows(NamedTuple):
+    """One row per key; a key that the relation lacks has a row of nulls."""
+
+    table: pa.Table  # the key columns, unless the key stands for itself, and the wanted ones
+    found: np.ndarray  # bool[n]: the relation has it
+    sent: np.ndarray  # int64[n]: when it was asked for, in microseconds
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def take(self, which: np.ndarray) -> "Rows":
+        """Return some of the rows."""
+        return Rows(
+            self.table.take(pa.array(which)).combine_chunks(), self.found[which], self.sent[which]
+        )
+
+    def plus(self, more: "Rows") -> "Rows":
+        """Return these rows and then some more."""
+        if not len(self):
+            return more
+        return Rows(
+            pa.concat_tables([self.table, more.table]).combine_chunks(),
+            np.concatenate([self.found, more.found]),
+            np.concatenate([self.sent, more.sent]),
+        )
+
+
+class Held(NamedTuple):
+    """The cached rows, in the order of the engine's slots."""
+
+    rows: Rows
+    place: np.ndarray  # int64[slots]: which row belongs to a slot
+
+
+def held_in(slots: np.ndarray, rows: Rows) -> Held:
+    """Return rows as those of the given slots, one by one."""
+    place = np.zeros(1 + int(slots.max(initial=0)), np.int64)
+    place[slots] = np.arange(len(slots))
+    return Held(rows, place)
+
+
+def place_of(held: Held, slots: np.ndarray) -> np.ndarray:
+    """Return the row of each slot; that of a slot which holds none yet means nothing."""
+    return held.place[np.where(slots < len(held.place), slots, 0)]

