@@ -173,7 +173,7 @@ def _traffic(logs, n):
                     when.append(float(fields[0]))
                     who.append(fields[2])
     second = (np.array(when) - min(when)).astype(int)
-    hosts, host, busy = np.unique(who, return_inverse=True, return_counts=True)
+    _, host, busy = np.unique(who, return_inverse=True, return_counts=True)
     levels = []
     for h in np.argsort(-busy)[:n]:
         count = np.bincount(second[host == h], minlength=second.max() + 1)

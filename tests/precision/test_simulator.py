@@ -131,7 +131,7 @@ def test_refuses_readings():
         Recorded(np.zeros(0), np.zeros(0, int), np.zeros(0))
     with pytest.raises(BadInput, match="in each row, got 2, 1 and 2 of them"):
         Recorded(np.zeros(2), np.zeros(1, int), np.zeros(2))
-    with pytest.raises(BadInput, match="must not go back, got 1.0 at 2"):
+    with pytest.raises(BadInput, match=r"must not go back, got 1\.0 at 2"):
         Recorded(np.array([1.0, 2.0, 1.0]), np.zeros(3, int), np.zeros(3))
     with pytest.raises(BadInput, match="sources must be numbered from 0, got -1"):
         Recorded(np.zeros(1), np.array([-1]), np.zeros(1))
