@@ -27,3 +27,7 @@ class SplitMix:
     def below(self, n):
         """Return a number in 0..n-1: the high 32 bits, scaled. The bias is below n / 2**32."""
         return ((self.next() >> 32) * n) >> 32
+
+    def uniform(self):
+        """Return a number in [0, 1) of 53 bits."""
+        return (self.next() >> 11) / 2**53

@@ -11,7 +11,8 @@ from .jit import jit
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.uint64(0xBF58476D1CE4E5B9)
 SECOND = np.uint64(0x94D049BB133111EB)
-B27, B30, B31, B32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+B11, B27, B30 = np.uint64(11), np.uint64(27), np.uint64(30)
+B31, B32 = np.uint64(31), np.uint64(32)
 
 
 def make_rng(seed: int) -> np.ndarray:
@@ -32,3 +33,10 @@ def below(rng, bound):
     """Draw an integer from 0 to `bound` - 1; `bound` must be below 2**32."""
     rng[0] += STEP
     return np.int64(((mix(rng[0]) >> B32) * np.uint64(bound)) >> B32)
+
+
+@jit
+def uniform(rng):
+    """Draw a number from [0, 1), of 53 random bits."""
+    rng[0] += STEP
+    return np.float64(mix(rng[0]) >> B11) * 2.0**-53

@@ -14,7 +14,15 @@ from .drift import (
     tower,
     tower_references,
 )
-from .files import KeyRows, read_join, read_keys, read_lookup, read_stream
+from .files import (
+    KeyRows,
+    Readings,
+    read_join,
+    read_keys,
+    read_lookup,
+    read_readings,
+    read_stream,
+)
 from .gdj import gdj, gdj_references
 from .locality import Locality, locality, locality_references
 from .trace import JoinTrace, LookupTrace
@@ -28,6 +36,7 @@ __all__ = [
     "Locality",
     "LookupTrace",
     "Noise",
+    "Readings",
     "Workload",
     "drift",
     "drift_references",
@@ -40,6 +49,7 @@ __all__ = [
     "read_join",
     "read_keys",
     "read_lookup",
+    "read_readings",
     "read_stream",
     "roof",
     "roof_references",

@@ -116,6 +116,47 @@ def times(column: Column) -> tuple[Ints, bool]:
     return time, micro
 
 
+def seconds(column: Column) -> Numbers:
+    """Return times as numbers, in any order: timestamps, dates and times of day in seconds.
+
+    >>> seconds(Column("a.csv", "at", "time", pa.chunked_array([["2026-01-01", "1970-01-01"]])))
+    array([1.7672256e+09, 0.0000000e+00])
+    """
+    column = prepare(column)
+    data = column.data
+    if _is_text(data.type):
+        data = _read_text(column)
+    if pa.types.is_decimal(data.type) or pa.types.is_floating(data.type):
+        return np.asarray(data.cast(pa.float64()))
+    scale = 1.0 if pa.types.is_integer(data.type) else 1e-6
+    return np.asarray(_integers(column, data) * scale, np.float64)
+
+
+def numbers(column: Column) -> Numbers:
+    """Return a column of numbers; refuse what is none.
+
+    >>> numbers(Column("a.csv", "temp", "value", pa.chunked_array([["7", "warm"]])))
+    Traceback (most recent call last):
+    penstock.errors.BadInput: the value column 'temp' of a.csv must hold numbers, got 'warm' ...
+    """
+    column = prepare(column)
+    found = None if pa.types.is_boolean(column.data.type) else _cast(column.data, pa.float64())
+    if found is None:
+        row = first_bad(column.data, pa.float64()) if _is_text(column.data.type) else 0
+        raise BadInput(
+            f"{column} must hold numbers, got {column.shown(row)!r} at row {row + 1};"
+            " mend the row or choose another column"
+        )
+    found = np.asarray(found)
+    bad = ~np.isfinite(found)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise BadInput(
+            f"{column} must hold finite numbers, got {found[row]} at row {row + 1}; drop the row"
+        )
+    return found
+
+
 def first_bad(data: pa.ChunkedArray, kind: pa.DataType) -> int:
     """Return the first row that cannot be read as `kind`; the number of rows if all can.
 

@@ -22,8 +22,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from ..errors import BadInput
-from .columns import Column, first_bad, gaps, keys, sides, times
-from .trace import Ints, JoinTrace, LookupTrace
+from .columns import Column, first_bad, gaps, keys, numbers, seconds, sides, times
+from .trace import Ints, JoinTrace, LookupTrace, Numbers
 
 BLOCK = 1 << 24  # bytes of a CSV file parsed at once; a longer row cannot be read
 
@@ -140,6 +140,57 @@ def read_keys(path: str | PathLike[str], *, key: str = "key") -> KeyRows:
     return KeyRows(keys(columns)[0], columns, int(empty.sum()))
 
 
+@dataclass(frozen=True)
+class Readings:
+    """Numbers that several sources reported, in the order of time."""
+
+    name: str
+    time: Numbers  # as they are, or in seconds where they are timestamps, dates or times of day
+    source: Ints  # 0, 1, ...: whose number it is
+    value: Numbers
+    labels: list[str]  # what the sources are called in the file
+    gaps: int  # rows left out because they have no key or no value
+
+
+def read_readings(
+    path: str | PathLike[str], *, key: str = "key", value: str = "value", time: str = "time"
+) -> Readings:
+    """Return the readings of a file, whose rows may be in any order.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "temps.csv")
+    ...     _ = file.write_text("key,time,value\\nroof,2,20.5\\nroof,1,NA\\ncellar,1,9\\n")
+    ...     found = read_readings(file)
+    >>> found.time.tolist(), found.value.tolist(), found.labels, found.gaps
+    ([1.0, 2.0], [9.0, 20.5], ['cellar', 'roof'], 1)
+    """
+    columns = _columns(path, key, time, None, value=value)
+    read, when = columns["value"][0], columns["time"][0]
+    empty = gaps(read.data).to_numpy()
+    for column in columns["key"]:
+        empty |= gaps(column.data).to_numpy()
+    if empty.all():
+        raise BadInput(f"{read} must hold numbers, got nothing but nulls; choose another one")
+    kept = pa.chunked_array([pa.array(~empty)])
+    value_, when_, *names = (
+        replace(column, data=column.data.filter(kept)) for column in (read, when, *columns["key"])
+    )
+    clock = seconds(when_)
+    order = np.argsort(clock, kind="stable")
+    _, first, source = np.unique(keys(names)[0][order], return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))  # sources are numbered in the order of first appearance
+    labels = [",".join(name.shown(int(order[row])) for name in names) for row in np.sort(first)]
+    return Readings(
+        Path(path).name,
+        clock[order],
+        rank[source],
+        numbers(value_)[order],
+        labels,
+        int(empty.sum()),
+    )
+
+
 def _load(
     path: str | PathLike[str], key: str, time: str | None, side: str | None
 ) -> tuple[dict[str, list[Column]], Ints, bool]:
@@ -154,7 +205,12 @@ def _load(
 
 
 def _columns(
-    path: str | PathLike[str], key: str, time: str | None, side: str | None, timed: bool = True
+    path: str | PathLike[str],
+    key: str,
+    time: str | None,
+    side: str | None,
+    timed: bool = True,
+    value: str | None = None,
 ) -> dict[str, list[Column]]:
     """Return the columns by what they are read for; a column `time` too if `timed`."""
     file = Path(path)
@@ -166,6 +222,7 @@ def _columns(
         "key": [key] if key in names else [part.strip() for part in key.split(",")],
         "side": [] if side is None else [side],
         "time": [] if time is None else [time],
+        "value": [] if value is None else [value],
     }
     for role, group in wanted.items():
         for name in group:

@@ -1,0 +1,6 @@
+"""Bounded aggregates: their answers are intervals that contain the truth."""
+
+from .plan import bounds, most_telling, need, refreshes
+from .query import KINDS, Query, parse
+
+__all__ = ["KINDS", "Query", "bounds", "most_telling", "need", "parse", "refreshes"]

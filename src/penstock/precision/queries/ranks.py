@@ -1,0 +1,102 @@
+"""MIN, MAX and quantiles, all of them the k-th smallest value: bounds, and what to refresh.
+
+The k-th smallest lies between the k-th smallest lower bound and the k-th smallest upper bound.
+After some values were fetched its width may still exceed δ if, for some a, at least k values can be
+at most a, and at least n - k + 1 can be above a + δ. An interval that reaches from a to beyond
+a + δ counts on both sides as long as it is not fetched, and one that lies between them on neither.
+So it is safe at a if no more such *straddlers* stay than intervals lie between. Which to fetch is
+then a matter of covering: each straddler covers the points a from its lower bound to δ below its
+upper one, and each point wants some number of covers. Only lower bounds need be looked at as a.
+With equal costs it is best to go from left to right and take whoever reaches furthest; with others
+a linear program is exact, because intervals on a line make it totally unimodular.
+
+For MAX this fetches whoever exceeds the largest lower bound by more than δ, and only those, as in
+Olston, Widom (2000). For medians see Feder, Motwani, Panigrahy, Olston, Widom, "Computing the
+median with uncertainty" (2000).
+"""
+
+import math
+
+import numpy as np
+
+
+def place(share: float, n: int) -> int:
+    """Return which smallest value the quantile is: the least k of at least share × n.
+
+    >>> place(0.5, 4), place(0.9, 10), place(1.0, 3)
+    (2, 9, 3)
+    """
+    return max(1, math.ceil(share * n - 1e-9))
+
+
+def bounds(low: np.ndarray, high: np.ndarray, k: int) -> tuple[float, float]:
+    """Return the bounds of the k-th smallest value.
+
+    >>> bounds(np.array([1.0, 4.0, 2.0]), np.array([9.0, 5.0, 3.0]), k=2)
+    (2.0, 5.0)
+    """
+    return float(np.partition(low, k - 1)[k - 1]), float(np.partition(high, k - 1)[k - 1])
+
+
+def refreshes(
+    low: np.ndarray, high: np.ndarray, k: int, delta: float, costs: np.ndarray | None = None
+) -> list[int]:
+    """Return the cheapest set after whose refresh the answer is at most δ wide.
+
+    >>> low, high = np.array([1.0, 6.0, 7.0]), np.array([9.0, 8.0, 7.0])
+    >>> refreshes(low, high, k=3, delta=0)  # the maximum: both may exceed 7
+    [0, 1]
+    """
+    wanted = _demands(low, high, k, delta)
+    if costs is None:
+        return _furthest_first(low, high, delta, wanted)
+    return _cheapest(low, high, delta, wanted, costs)
+
+
+def _demands(low: np.ndarray, high: np.ndarray, k: int, delta: float) -> list[tuple[float, int]]:
+    """Return the points a, in order, and how many of their straddlers must be fetched."""
+    n, found = len(low), []
+    for a in np.unique(low):
+        can_be_low, can_be_high = low <= a, high > a + delta
+        if can_be_low.sum() >= k and can_be_high.sum() >= n - k + 1:
+            straddlers = int((can_be_low & can_be_high).sum())
+            between = int((~can_be_low & ~can_be_high).sum())
+            if straddlers > between:
+                found.append((float(a), straddlers - between))
+    return found
+
+
+def _furthest_first(
+    low: np.ndarray, high: np.ndarray, delta: float, wanted: list[tuple[float, int]]
+) -> list[int]:
+    """Cover the points from left to right, each time by whoever reaches furthest."""
+    chosen: list[int] = []
+    for a, demand in wanted:
+        straddlers = [i for i in range(len(low)) if low[i] <= a and high[i] > a + delta]
+        lacking = demand - sum(i in chosen for i in straddlers)
+        free = sorted((i for i in straddlers if i not in chosen), key=lambda i: -high[i])
+        chosen += free[: max(lacking, 0)]
+    return sorted(chosen)
+
+
+def _cheapest(
+    low: np.ndarray,
+    high: np.ndarray,
+    delta: float,
+    wanted: list[tuple[float, int]],
+    costs: np.ndarray,
+) -> list[int]:
+    """Cover the points at the least cost."""
+    from scipy.optimize import linprog
+
+    if not wanted:
+        return []
+    covers = [(low <= a) & (high > a + delta) for a, _ in wanted]
+    found = linprog(
+        costs,
+        A_ub=-np.array(covers, float),
+        b_ub=[-demand for _, demand in wanted],
+        bounds=(0, 1),
+        method="highs-ds",  # ends in a corner, and the corners are whole numbers
+    )
+    return [int(i) for i in np.flatnonzero(found.x > 0.5)]

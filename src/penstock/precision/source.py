@@ -1,0 +1,216 @@
+"""A source: one value that changes, and for each cache the interval that was sent last.
+
+A pure state machine. Whatever drives it (a simulation, a broker, Spark) tells it of new values, of
+requests and of the time, and delivers the messages that it returns.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import BadInput, BadState
+from .checks import number
+from .costs import Costs
+from .draws import Draws
+from .interval import Interval
+from .limits import check_limits, keep_off
+from .message import Refresh
+from .rule import ABOVE, ASKED, BELOW, SPOKE
+from .rules import tune
+
+FORMAT = 1
+
+
+class _Line:
+    """What a source remembers about one cache."""
+
+    def __init__(self, memory: Iterable[float], seed: int):
+        self.memory = list(memory)
+        self.draws = Draws(seed)
+        self.interval = Interval(math.nan, math.nan)
+        self.sent = -math.inf
+
+
+class Source:
+    """One value, and the intervals that caches hold of it.
+
+    key: the name of the value.
+    value: what it is now.
+    rule: how widths are chosen, `NAME` or `NAME:key=value,...`; each cache has widths of its own.
+    costs: C_vr and C_qr.
+    limits: values that no interval may straddle.
+    max_silence: a cache hears from the source at least so often.
+    run: larger than that of any earlier source of this key, so that its messages count as later.
+
+    >>> source = Source("boiler", 20.0, rule="adaptive:alpha=1,width=4")
+    >>> source.subscribe("north", now=0).interval[:2]
+    (18.0, 22.0)
+    >>> source.update(21.0, now=1)  # still inside: nothing to send
+    {}
+    >>> source.update(23.0, now=2)["north"].interval[:2]  # it left, so the next one is wider
+    (19.0, 27.0)
+    >>> source.ask("north", now=3).interval[:2]  # a query needed it exactly: narrower again
+    (21.0, 25.0)
+    """
+
+    def __init__(
+        self,
+        key: str,
+        value: float,
+        *,
+        rule: str = "settling",
+        costs: Costs | None = None,
+        limits: Iterable[float] = (),
+        max_silence: float = math.inf,
+        seed: int = 0,
+        run: int = 0,
+    ):
+        self.key = key
+        self.value = number(f"the value of {key!r}", value)
+        self.limits = check_limits(limits)
+        if max_silence != math.inf:
+            max_silence = number("max_silence", max_silence, 0, above=True)
+        self.max_silence = max_silence
+        self.run = run
+        self._tuned = tune(rule, costs)
+        self._costs = costs
+        self._seed = seed
+        self._lines: dict[str, _Line] = {}
+        self._number = 0
+        self._refuse_misfits()
+
+    def _refuse_misfits(self) -> None:
+        rule = self._tuned.rule
+        if rule.counts_reads:
+            raise BadInput(
+                f"rule {rule.name!r} counts reads that a cache answers by itself, which a source"
+                " does not see; choose another rule, this one is for simulations"
+            )
+        if rule.moves and self.limits:
+            raise BadInput(
+                f"intervals of rule {rule.name!r} move and could cross an alarm limit;"
+                " choose another rule, or leave out limits"
+            )
+
+    @property
+    def caches(self) -> tuple[str, ...]:
+        """Who is told of changes."""
+        return tuple(self._lines)
+
+    def subscribe(self, cache: str, now: float) -> Refresh:
+        """Begin to keep a cache informed, and return its first interval."""
+        seed = self._seed + 0x9E3779B9 * len(self._lines)
+        line = self._lines.setdefault(cache, _Line(self._tuned.start(), seed))
+        return self._send(line, SPOKE, now, 0.0)
+
+    def forget(self, cache: str) -> None:
+        """Stop informing a cache."""
+        self._lines.pop(cache, None)
+
+    def update(self, value: float, now: float) -> dict[str, Refresh]:
+        """Take a new value, and return what must be sent to which cache."""
+        value = number(f"the value of {self.key!r}", value)
+        changed = value != self.value
+        self.value = value
+        rule, par = self._tuned.rule, self._tuned.par
+        found = {}
+        for cache, line in self._lines.items():
+            if changed:
+                rule.on_update(par, line.memory, value, now)
+            why = self._left(line, now)
+            if why is not None:
+                found[cache] = self._send(line, why, now, 0.0)
+        return found | self.tick(now)
+
+    def ask(self, cache: str, now: float, need: float = 0.0) -> Refresh:
+        """Answer a query that needs the exact value.
+
+        need: how wide an interval the query could have lived with, if it is known.
+        """
+        if cache not in self._lines:
+            known = ", ".join(self._lines) or "none"
+            raise BadInput(
+                f"{self.key!r} has no cache {cache!r}; subscribe it first. Known: {known}"
+            )
+        return self._send(self._lines[cache], ASKED, now, number("need", need, 0))
+
+    def tick(self, now: float) -> dict[str, Refresh]:
+        """Return what must be sent because time has passed: see `next_deadline`."""
+        found = {}
+        for cache, line in self._lines.items():
+            if now >= line.interval.until(self.value):
+                why = BELOW if line.interval.drift > 0 else ABOVE
+                found[cache] = self._send(line, why, now, 0.0)
+            elif now >= line.sent + self.max_silence:
+                found[cache] = self._send(line, SPOKE, now, 0.0)
+        return found
+
+    def next_deadline(self) -> float:
+        """Return when `tick` must be called, if nothing happens before; infinity: never."""
+        times = [
+            min(line.sent + self.max_silence, line.interval.until(self.value))
+            for line in self._lines.values()
+        ]
+        return min(times, default=math.inf)
+
+    def save(self) -> dict[str, Any]:
+        """Return the whole state as plain values, for `restore`."""
+        return {
+            "format": FORMAT,
+            "key": self.key,
+            "value": self.value,
+            "rule": self._tuned.text,
+            "costs": list(self._costs or Costs()),
+            "limits": list(self.limits),
+            "max_silence": self.max_silence,
+            "seed": self._seed,
+            "run": self.run,
+            "number": self._number,
+            "lines": {
+                cache: [line.memory[:], line.draws.state, list(line.interval), line.sent]
+                for cache, line in self._lines.items()
+            },
+        }
+
+    @classmethod
+    def restore(cls, saved: dict[str, Any]) -> "Source":
+        """Return a source that goes on where `save` left off."""
+        if saved.get("format") != FORMAT:
+            raise BadState(f"a saved source must be of format {FORMAT}, got {saved.get('format')}")
+        source = cls(
+            saved["key"],
+            saved["value"],
+            rule=saved["rule"],
+            costs=Costs(*saved["costs"]),
+            limits=saved["limits"],
+            max_silence=saved["max_silence"],
+            seed=saved["seed"],
+            run=saved["run"],
+        )
+        source._number = saved["number"]
+        for cache, (memory, state, interval, sent) in saved["lines"].items():
+            line = source._lines[cache] = _Line(memory, state)
+            line.interval, line.sent = Interval(*interval), sent
+        return source
+
+    def _left(self, line: _Line, now: float) -> int | None:
+        """Return on which side the value has left the interval."""
+        low, high = line.interval.bounds(now)
+        if self.value > high:
+            return ABOVE
+        return BELOW if self.value < low else None
+
+    def _send(self, line: _Line, why: int, now: float, need: float) -> Refresh:
+        """Let the rule learn, and make the next interval."""
+        rule, par = self._tuned.rule, self._tuned.par
+        rule.on_refresh(par, line.memory, why, self.value, now, need, line.draws.uniform())
+        low, high, *motion = rule.shape(par, line.memory, self.value)
+        low, high = keep_off(low, high, self.value, self.limits)
+        line.interval = Interval(low, high, now, *motion)
+        line.sent = now
+        self._number += 1
+        rank = rule.rank(par, line.memory)
+        return Refresh(
+            self.key, self.value, line.interval, rank, why, self.run, self._number, now,
+            self.max_silence,
+        )  # fmt: skip
