@@ -1,0 +1,30 @@
+"""`penstock count`: the frequent keys of a file."""
+
+from typing import Annotated
+
+import typer
+
+from .output import AsJson, show_made
+
+
+def count(
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")],
+    support: Annotated[
+        float, typer.Option(help="The share of the rows that makes a key frequent.", metavar="S")
+    ],
+    key: Annotated[str, typer.Option(help="The key column, or several: a,b.", metavar="K")] = "key",
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Counts err by at most this share. [support / 10]", metavar="E"),
+    ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(help="Instead: the most keys held; the error is chosen.", metavar="M"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the frequent keys of a file, with bounds on their counts."""
+    from ..counting import report
+
+    made = report.count_file(file, key, support, epsilon, memory)
+    show_made(report.summarise(made) if as_json else report.table(made))

@@ -1,0 +1,43 @@
+"""`penstock profile`: why the keys of a stream come back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .output import AsJson, show_made
+
+
+def profile(
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")],
+    key: Annotated[
+        str, typer.Option(help="Its key column, or several: a,b.", metavar="COL")
+    ] = "key",
+    time: Annotated[
+        str | None, typer.Option(help="Its time column. [time, or none]", metavar="COL")
+    ] = None,
+    h: Annotated[
+        int | None,
+        typer.Option(
+            "--h", help="Tuples the locality model looks back on. [what suffices]", metavar="H"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")] = 0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with pictures.", metavar="PATH")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why the keys of a stream come back: popularity, locality, distances, bursts."""
+    from ..profiling import page, show
+    from ..profiling import profile as make_profile
+    from ..simulation.show import following
+    from ..workloads import read_stream
+
+    target = None if html is None else page.where_to_write(html)
+    trace, times = read_stream(file, key=key, time=time)
+    with following("profiling") as progress:
+        made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)
+    if target is not None:
+        page.write(made, target)
+    show_made(made.to_json() if as_json else show.overview(made))

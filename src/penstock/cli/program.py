@@ -1,0 +1,85 @@
+"""The program: its commands, how it complains and how it ends."""
+
+import multiprocessing
+import os
+import re
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ..errors import PenstockError
+
+# The base of all complaints about arguments: Click's own, or that of the copy in newer Typers.
+_UsageError: Any = typer.BadParameter.__mro__[2]
+
+
+class _Group(TyperGroup):
+    """Commands whose errors are one sentence on standard error, and exit code 2."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            code = super().main(*args, **extra | {"standalone_mode": False})
+        except PenstockError as error:
+            code = _say(self._with_dashes(str(error)))
+        except _UsageError as error:
+            code = _say(error.format_message())
+        except MemoryError:
+            code = _say("this takes more memory than there is; try a smaller --length or --memory")
+        except (KeyboardInterrupt, typer.Abort):
+            code = 130
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def _with_dashes(self, sentence: str) -> str:
+        """Name options as they are typed: what is `key=` in Python is `--key` here."""
+        options = {name for each in self.commands.values() for p in each.params for name in p.opts}
+
+        def typed(said: re.Match[str]) -> str:
+            return f"--{said[1]}" if f"--{said[1]}" in options else said[0]
+
+        return re.sub(r"\b(\w+)=(?=[.,; ]|$)", typed, sentence)
+
+
+def _say(sentence: str) -> int:
+    print("penstock:", " ".join(sentence.split()), file=sys.stderr)
+    return 2
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="Stream joins and stream caches inside a hard memory budget.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the program."""
+    signal.signal(signal.SIGINT, _leave)
+    app()
+
+
+def _leave(*_: Any) -> None:
+    """End quietly on Ctrl-C."""
+    if multiprocessing.active_children():  # whoever waits for them ends them
+        raise KeyboardInterrupt
+    # At once, because an exception could get lost in the compiler, which calls back into Python.
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), b"\r\x1b[2K\x1b[?25h")  # no bar, and the cursor is back
+    os._exit(130)
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from .. import __version__
+
+        print(f"penstock {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
