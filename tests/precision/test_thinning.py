@@ -1,6 +1,7 @@
 """Many sources at once: as their twin, as one `Source` for each key, whatever the cuts."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_as_its_twin_whatever_the_cuts_and_restores(rule, params, rows, cuts, si
     thinner = Thinner(text(rule, params), **options)
     naive = Naive(rule, params, *costs, silence, seed)
     ends = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    for number, (first, last) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (first, last) in enumerate(pairwise(ends)):
         part = numbered(rows[first:last])
         assert_same(push(thinner, part), naive.push(part))
         if number % 2:

@@ -1,4 +1,4 @@
-"""Many sources at once, driven by readings and queries in bulk: the engine behind Spark's `thin`."""
+"""Many sources at once, driven by readings and queries in bulk: the engine of Spark's `thin`."""
 
 from .thinner import KINDS, Refreshes, Thinner
 

@@ -15,7 +15,7 @@ from ..rules import tune
 from ..source import refuse_misfits
 from . import state as states
 from .kernel import LATE, LATE_QUERIES, UNKNOWN, Found, Rows, compile_thin
-from .state import FEW, State, empty_state, index_of, read_state, with_room
+from .state import FEW, empty_state, index_of, read_state, with_room
 
 KINDS = (*WHY, "first")  # of refreshes, by their number
 FOREVER = np.iinfo(np.int64).max
@@ -176,5 +176,3 @@ def _make_found(rows: int) -> Found:
     whole = [np.empty(rows, np.int64) for _ in range(3)]
     real = [np.empty(rows) for _ in range(2)]
     return Found(whole[0], whole[1], *real, whole[2], np.zeros(1, np.int64))
-
-
