@@ -49,11 +49,13 @@ def _draw_run(axes: Any, made: Demo, run: Run) -> None:
     )
     for edge in (track.low, track.high):
         axes.step(when, edge, where="post", color=EDGE, linewidth=0.8)
-    axes.plot(when, track.value, color=INK, linewidth=1.2, label="hourly reading")
+    axes.step(
+        when, track.value, where="post", color=INK, linewidth=1.2, label="reading, every hour"
+    )
     times = np.array(when)
     for chosen, colour, mark, label in (
-        (track.sent & ~track.asked, LEFT, "^", "it had left: sent, 1 message"),
-        (track.asked, ASKED, "o", "a query asked: 2 messages"),
+        (track.sent & ~track.asked, LEFT, "^", "it had left the interval: 1 message"),
+        (track.asked, ASKED, "o", "a query needed it more precisely: 2 messages"),
     ):
         axes.plot(times[chosen], track.value[chosen], mark, color=colour, markersize=4, label=label)
     axes.xaxis.set_major_locator(DayLocator())
@@ -65,7 +67,7 @@ def _title(axes: Any, made: Demo, case: Case, run: Run) -> None:
     whose = "Width found by itself" if run is case.ours else f"{width_of(BY_HAND)} set by hand"
     axes.set_title(
         f"{whose}; average wanted within ±{case.delta / 2:g} °C\n"
-        f"{run.messages:,} messages for {made.readings:,} readings of three airports, all year",
+        f"{run.messages:,} messages for {made.readings:,} readings of three airports",
         loc="left",
         size=10,
         color=INK,

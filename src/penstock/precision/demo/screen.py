@@ -35,13 +35,11 @@ def still(made: Demo) -> Group:
 
 
 def _frame(made: Demo, end: int) -> Group:
-    title = Text(
-        f"What a cache knows of the temperature at {STATION}, {_days(made)}: an interval", "bold"
-    )
+    title = Text(f"What a cache knows of the temperature at {STATION}, {_days(made)}", "bold")
     legend = Text(
-        f"{VALUE} the reading of an hour   {BAND} the interval held in the cache\n"
-        f"{SENT} the reading had left the interval: a message   "
-        f"{ASKED} a query needed it more precisely: two messages",
+        f"{VALUE} the reading of an hour    {BAND} the interval held in the cache\n"
+        f"{SENT} the reading had left it: 1 message\n"
+        f"{ASKED} a query needed it more precisely: 2 messages",
         "dim",
     )
     return Group(title, legend, *(part for case in made.cases for part in _part(case, end)))
@@ -59,7 +57,7 @@ def _part(case: Case, end: int) -> list[Text]:
     counts = (
         f"{end} readings, {int(whole.sent[:end].sum())} sent, {int(whole.asked[:end].sum())} asked"
     )
-    head = Text(f"\nThe average of three airports is wanted within ±{case.delta / 2:g} °C: ")
+    head = Text(f"\nAverage of three airports within ±{case.delta / 2:g} °C: ")
     head.append(counts, "bold")
     return [head, *_plot(case.ours.track, track), _marks(track)]
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from .run import BY_HAND, RULE, STATION, VARIATION, Case, Demo, Run
 
-HEADS = ("wanted\nwithin", "width", "sent", "asked", "messages", "per 100\nreadings")
+HEADS = ("wanted\nwithin", "width of intervals", "sent", "asked", "messages", "per\nreading")
 
 
 def comparison(made: Demo) -> Table:
@@ -28,14 +28,14 @@ def comparison(made: Demo) -> Table:
         wanted = f"±{case.delta / 2:g} °C"
         table.add_row(wanted, "found by itself", *_cells(made, case.ours), style="bold green")
         table.add_row("", f"{width_of(BY_HAND)}, set by hand", *_cells(made, case.by_hand))
-        share = f"{100 * case.best_messages / made.readings:.0f}"
+        share = f"{case.best_messages / made.readings:.2f}"
         best = f"{_said(case.best_width)}, best with hindsight"
         table.add_row("", best, "", "", f"{case.best_messages:,}", share, style="dim")
     return table
 
 
 def _cells(made: Demo, run: Run) -> list[str]:
-    share = f"{100 * run.messages / made.readings:.0f}"
+    share = f"{run.messages / made.readings:.2f}"
     return [f"{run.sent:,}", f"{run.asked:,}", f"{run.messages:,}", share]
 
 
@@ -56,9 +56,15 @@ def moral(made: Demo) -> str:
     return (
         f"\nThe same rule ({RULE}), told nothing, keeps narrow intervals where queries are strict "
         f"and wide ones where they are not: {_change(precise)} than the width set by hand within "
-        f"±{precise.delta / 2:g} °C, and {_change(loose)} within ±{loose.delta / 2:g} °C. A fixed "
-        "width would have to be set anew for each precision, with hindsight."
+        f"±{precise.delta / 2:g} °C, and {_change(loose)} within ±{loose.delta / 2:g} °C. The best "
+        "fixed width, another one for each precision and known only afterwards, would have taken "
+        f"{_hindsight(precise)} and {_hindsight(loose)}."
     )
+
+
+def _hindsight(case: Case) -> str:
+    change = 1 - case.best_messages / case.ours.messages
+    return f"{abs(change):.0%} {'less' if change > 0 else 'more'}"
 
 
 def _change(case: Case) -> str:
