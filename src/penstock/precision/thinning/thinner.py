@@ -173,6 +173,11 @@ def _check(keys: np.ndarray, asked: np.ndarray, times: np.ndarray, numbers: np.n
 
 
 def _make_found(rows: int) -> Found:
-    whole = [np.empty(rows, np.int64) for _ in range(3)]
-    real = [np.empty(rows) for _ in range(2)]
-    return Found(whole[0], whole[1], *real, whole[2], np.zeros(1, np.int64))
+    return Found(
+        row=np.empty(rows, np.int64),
+        time=np.empty(rows, np.int64),
+        low=np.empty(rows),
+        high=np.empty(rows),
+        why=np.empty(rows, np.int64),
+        used=np.zeros(1, np.int64),
+    )

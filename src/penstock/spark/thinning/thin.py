@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -165,7 +166,7 @@ def _silence(span: Span | None) -> int | None:
     return silence
 
 
-def _where(updates: DataFrame, buckets: int | None) -> dict[str, object]:
+def _where(updates: DataFrame, buckets: int | None) -> dict[str, Any]:
     check_settings(updates.sparkSession)
     parts = partitions(updates.sparkSession)
     count = whole(buckets, "buckets", 1) if buckets is not None else parts
