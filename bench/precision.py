@@ -346,7 +346,7 @@ def main() -> None:
         print(f"== {name}: {PARTS[name].__doc__}")
         report[name] = PARTS[name](chosen)
         if chosen.json:
-            chosen.json.write_text(json.dumps(report, indent=1) + "\n")
+            chosen.json.write_text(json.dumps(report, indent=1, default=int) + "\n")
 
 
 if __name__ == "__main__":
