@@ -27,6 +27,7 @@ FILES = 8
 SCHEMA = "k long, at timestamp, v double"
 RULES = ("static:width=3", "settling")
 ASKED = 20  # readings for each query
+SORT = "shuffle and sort"
 
 
 def write(folder: Path, rows: int, keys: int) -> None:
@@ -53,8 +54,8 @@ def write(folder: Path, rows: int, keys: int) -> None:
             pq.write_table(table.slice(part * size, size), folder / name / f"{part:02}.parquet")
 
 
-def jobs(spark, folder: Path):
-    """Return what is measured: a name, and a function from a reader to a frame."""
+def jobs(folder: Path):
+    """Return what is measured: a name, how a frame is read, and what is done to it last."""
 
     def readings(reader):
         return reader.schema(SCHEMA).parquet(str(folder / "readings"))
@@ -69,36 +70,35 @@ def jobs(spark, folder: Path):
 
         return make
 
-    parts = int(spark.conf.get("spark.sql.shuffle.partitions"))
-    yield (
-        "shuffle and sort",
-        lambda r: readings(r).repartition(parts, "k").sortWithinPartitions("k", "at"),
-    )
+    yield SORT, readings, lambda frame: frame.repartition("k").sortWithinPartitions("k", "at")
     for rule in RULES:
-        yield f"thin, {rule}", thinned(rule, asked=rule != RULES[0])
+        yield f"thin, {rule}", thinned(rule, asked=rule != RULES[0]), lambda frame: frame
 
 
-def batch_seconds(spark, make) -> float:
-    frame = make(spark.read)
-    start = time.perf_counter()
+def write_nowhere(frame) -> None:
     frame.write.format("noop").mode("overwrite").save()
+
+
+def batch_seconds(spark, make, finish) -> float:
+    frame = finish(make(spark.read))
+    start = time.perf_counter()
+    write_nowhere(frame)
     return time.perf_counter() - start
 
 
-def stream_seconds(spark, make) -> float:
-    """Return the median time of a micro-batch; a sort of a stream exists only within a batch."""
+def stream_seconds(spark, make, finish) -> float:
+    """Return the median time of a micro-batch, times their number; Spark sorts no streams."""
     frame = make(spark.readStream.option("maxFilesPerTrigger", 1))
     with tempfile.TemporaryDirectory() as checkpoint:
         query = (
-            frame.writeStream.format("noop")
+            frame.writeStream.foreachBatch(lambda batch, number: write_nowhere(finish(batch)))
             .option("checkpointLocation", checkpoint)
             .trigger(availableNow=True)
             .start()
         )
         query.awaitTermination()
-        times = [
-            p["durationMs"]["triggerExecution"] for p in query.recentProgress if p["numInputRows"]
-        ]
+        told = [progress for progress in query.recentProgress if progress["numInputRows"]]
+    times = [progress["durationMs"]["triggerExecution"] for progress in told]
     return float(np.median(times[1:])) / 1000 * FILES
 
 
@@ -136,9 +136,9 @@ def main() -> None:
 def compare(spark, folder: Path, keys: int, kind: str, measure, chosen) -> list[dict]:
     best: dict[str, float] = {}
     for _ in range(chosen.repeats):
-        for name, make in jobs(spark, folder):
-            best[name] = min(best.get(name, np.inf), measure(spark, make))
-    floor = best["shuffle and sort"]
+        for name, make, finish in jobs(folder):
+            best[name] = min(best.get(name, np.inf), measure(spark, make, finish))
+    floor = best[SORT]
     rows = []
     for name, seconds in best.items():
         speed = chosen.rows / seconds

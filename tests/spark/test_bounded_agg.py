@@ -99,7 +99,7 @@ BAD = {
     "within": (("sum", -1.0), {}, "delta must be a number of at least 0"),
     "limit": (("count", 1.0), {}, "the limit of a count"),
     "quantile": (("quantile", 1.0), {"at": 2.0}, "above 0 and at most 1"),
-    "key": (("sum", 1.0), {"key": "k"}, "no column 'k'; did you mean 'key'"),
+    "key": (("sum", 1.0), {"key": "kex"}, "no column 'kex'; did you mean 'key'"),
     "by": (("sum", 1.0), {"by": "group"}, "no column 'group'"),
     "by a result": (("sum", 1.0), {"by": "low"}, "has the name of a result"),
     "text": (("sum", 1.0), {"low": "s"}, "column 's' must hold numbers, got string"),
