@@ -172,6 +172,8 @@ class CacheClient:
 
     def _take(self, message: Message) -> None:
         key, source = self._topics.key_of(message.topic), self._topics.source_of(message.topic)
+        if key and not any(matches(pattern, key) for pattern in self._patterns):
+            return  # amqtt sends a newcomer what others have subscribed to
         if key and not message.payload:  # someone wiped it out at the broker
             self._cache.forget(key)
             self._whose.pop(key, None)

@@ -5,6 +5,7 @@ once (`docs/decisions/0016`). The state machine is `penstock.precision.Source`; 
 connection, a clock and a last will.
 """
 
+import itertools
 import threading
 import time
 import zlib
@@ -157,8 +158,8 @@ class SourceClient:
         try:
             if message.topic == self._topics.ask(self.name):
                 self._answer(message)
-            elif read_state(message.payload).run > self._run:
-                self._taken_over = True
+            elif message.topic == self._topics.state(self.name):
+                self._taken_over |= read_state(message.payload).run > self._run
         except BadPayload:
             self.counts["ignored"] += 1
 
@@ -218,12 +219,14 @@ class SourceClient:
         now = time.monotonic()
         with self._lock:
             for key, source in self._sources.items():
-                self._unsent |= {key: each for each in source.tick(now).values()}
+                for refresh in source.tick(now).values():
+                    self._unsent[key] = refresh
 
     def _send_some(self) -> None:
         """Send as much as the network takes; the rest may be superseded before its turn comes."""
         with self._lock:
-            some = list(self._unsent)[: max(0, self._link.room)] if self._link.up else []
+            room = max(0, self._link.room) if self._link.up else 0
+            some = list(itertools.islice(self._unsent, room))
             refreshes = [self._unsent.pop(key) for key in some]
             self._sending = bool(refreshes)
         for refresh in refreshes:

@@ -6,6 +6,7 @@ It speaks MQTT 3.1.1. For anything that lasts take a real one, such as Mosquitto
 import asyncio
 import logging
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from ...errors import PenstockError
@@ -66,8 +67,22 @@ class TrialBroker:
         self._loop.close()
 
 
+class _Steady(dict[str, Any]):
+    """A dictionary that may be changed while someone goes through it.
+
+    amqtt 0.12 does so with its subscriptions, and then loses messages and connections.
+    """
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(super().__iter__()))
+
+    def items(self) -> Any:
+        return list(super().items())
+
+
 async def _start(broker_type: Any, config: dict[str, Any]) -> Any:
     broker = broker_type(config)
+    broker._subscriptions = _Steady()
     await broker.start()
     return broker
 
