@@ -10,7 +10,9 @@ from penstock.precision.wire import Broker
 from penstock.precision.wire.trial import TrialBroker
 
 PATIENCE = 30.0  # seconds; far more than anything takes, for a machine that is busy
-MOSQUITTO = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+MOSQUITTO = shutil.which(
+    "mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+)
 NO_MOSQUITTO = "no mosquitto on the path: run scripts/mosquitto.sh, or install it"
 
 
@@ -60,7 +62,10 @@ class Mosquitto:
 
     def __init__(self, folder, port=None, certificate=None, private_key=None, user=None):
         self.port = port or free_port()
-        lines = [f"listener {self.port} 127.0.0.1", f"allow_anonymous {'false' if user else 'true'}"]
+        lines = [
+            f"listener {self.port} 127.0.0.1",
+            f"allow_anonymous {'false' if user else 'true'}",
+        ]
         if os.getuid() == 0:
             lines.append("user root")  # else it could not read our files
         if certificate:

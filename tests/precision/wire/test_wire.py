@@ -24,15 +24,15 @@ def fill(source, values=None):
 
 def heard(cache, key, value):
     """Tell whether the cache has an interval around this value."""
-    return key in cache.keys() and cache.bounds(key) == (value - 2, value + 2)
+    return key in cache.known() and cache.bounds(key) == (value - 2, value + 2)
 
 
 def test_who_comes_late_has_everything_at_once(corner):
     source, early = corner.source(), corner.cache()
     fill(source)
-    until(lambda: len(early.keys()) == len(KEYS))
+    until(lambda: len(early.known()) == len(KEYS))
     late = corner.cache("sensor/+/temp")
-    assert late.keys() == tuple(KEYS)
+    assert late.known() == tuple(KEYS)
     assert [late.bounds(key) for key in KEYS] == [(18.0 + i, 22.0 + i) for i in range(8)]
     assert late.counts["ignored"] == 0
     assert source.counts["answered"] == 0  # nobody had to ask
@@ -42,9 +42,9 @@ def test_only_what_matches_is_listened_to(corner):
     source = corner.source()
     fill(source, {"sensor/1/temp": 1.0, "sensor/1/wind": 2.0, "hall": 3.0})
     all_of_it = corner.cache()
-    until(lambda: len(all_of_it.keys()) == 3)
-    assert all_of_it.keys("sensor/#") == ("sensor/1/temp", "sensor/1/wind")
-    assert corner.cache("sensor/+/temp", "hall").keys() == ("hall", "sensor/1/temp")
+    until(lambda: len(all_of_it.known()) == 3)
+    assert all_of_it.known("sensor/#") == ("sensor/1/temp", "sensor/1/wind")
+    assert corner.cache("sensor/+/temp", "hall").known() == ("hall", "sensor/1/temp")
 
 
 def test_a_value_is_sent_when_it_leaves_its_interval(corner):
@@ -61,7 +61,7 @@ def test_a_value_is_sent_when_it_leaves_its_interval(corner):
 def test_a_refresh_by_request(corner):
     source, cache, other = corner.source(rule="adaptive:width=4"), corner.cache(), corner.cache()
     fill(source, {"hall": 20.0, "roof": 30.0})
-    until(lambda: len(cache.keys()) == len(other.keys()) == 2)
+    until(lambda: len(cache.known()) == len(other.known()) == 2)
     found = cache.ask("avg(*) within 2.5")
     assert found.keys == ("hall", "roof")
     assert found.answer.within
@@ -87,7 +87,7 @@ def test_a_refresh_by_request(corner):
 def test_every_kind_of_query(corner, text, truth):
     fill(corner.source())
     cache = corner.cache()
-    until(lambda: len(cache.keys()) == len(KEYS))
+    until(lambda: len(cache.known()) == len(KEYS))
     answer = cache.ask(text).answer
     assert answer.within
     assert answer.low <= truth <= answer.high
@@ -98,7 +98,7 @@ def test_a_lost_source_is_not_trusted(corner):
     other = corner.source("other")
     source.set("hall", 20.0)
     other.set("roof", 30.0)
-    until(lambda: len(cache.keys()) == 2)
+    until(lambda: len(cache.known()) == 2)
     kill(source)
     until(lambda: cache.is_stale("hall"), "the last will")
     for who in (cache, corner.cache()):  # who comes late is told too
@@ -139,7 +139,7 @@ def test_an_old_message_of_a_source_that_nobody_missed(corner):
         raw.send(topic + "old", interval(sent=old), retain=True, age=1000)
         raw.send(topic + "new", interval(), retain=True, age=0)
     late = corner.cache()
-    assert late.keys() == ("new", "old")
+    assert late.known() == ("new", "old")
     assert (late.is_stale("new"), late.is_stale("old")) == (False, True)
 
 
@@ -162,7 +162,7 @@ def test_a_broker_that_is_restarted(kind, tmp_path):
     corner = Corner(address(running))
     source, cache = corner.source(), corner.cache()
     fill(source)
-    until(lambda: len(cache.keys()) == len(KEYS))
+    until(lambda: len(cache.known()) == len(KEYS))
     running.crash()
     until(lambda: not (source.up or cache.up))
     source.set(KEYS[0], 70.0)
@@ -174,7 +174,7 @@ def test_a_broker_that_is_restarted(kind, tmp_path):
     until(lambda: not any(cache.is_stale(key) for key in KEYS))
     assert cache.ask("max(*) within 0").answer[:3] == (70.0, 70.0, True)
     late = corner.cache()  # what the broker forgot was said again
-    until(lambda: late.keys() == tuple(KEYS))
+    until(lambda: late.known() == tuple(KEYS))
     corner.close()
     running.stop()
 
@@ -256,24 +256,24 @@ def test_two_sources_of_one_name(corner):
 def test_a_key_that_is_wiped_out_is_forgotten(corner):
     source, cache = corner.source(), corner.cache()
     fill(source, {"hall": 20.0, "roof": 30.0})
-    until(lambda: len(cache.keys()) == 2)
+    until(lambda: len(cache.known()) == 2)
     with Raw(corner.broker, cache._link._client.protocol) as raw:
         raw.send(f"{corner.root}/interval/roof", b"", retain=True)
-    until(lambda: cache.keys() == ("hall",))
+    until(lambda: cache.known() == ("hall",))
     source.close()
     until(lambda: cache.is_stale("hall"))
 
 
 def test_nobody_of_that_name(corner):
     cache = corner.cache()
-    with pytest.raises(BadInput, match="nothing was heard of 'sensor/#' at mqtt://127.0.0.1:"):
+    with pytest.raises(BadInput, match="nothing was heard of 'sensor/#' at mqtt://127"):
         cache.ask(Query("avg", 1.0), "sensor/#")
     source = corner.source()
     source.set("hall", 20.0)
     until(lambda: heard(cache, "hall", 20.0))
     with Raw(corner.broker, cache._link._client.protocol) as raw:
         raw.send(f"{corner.root}/interval/orphan", interval())
-    until(lambda: "orphan" in cache.keys())  # noqa: SIM118
+    until(lambda: "orphan" in cache.known())
     cache.patience = 0.05
     answer = cache.ask("sum(orphan) within 1").answer  # its source does not answer
     assert (answer.low, answer.high, answer.within, answer.stale) == (18.0, 22.0, False, ())
@@ -286,7 +286,7 @@ def test_answers_contain_the_truth_throughout(corner):
     cache = corner.cache(patience=0.3)  # who was just cut off does not answer
     values = dict.fromkeys(KEYS, 0.5)
     fill(source, values)
-    until(lambda: len(cache.keys()) == len(KEYS))
+    until(lambda: len(cache.known()) == len(KEYS))
     seen = {key: {} for key in KEYS}  # by message: the last value under it
 
     def check():

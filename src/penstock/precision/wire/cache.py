@@ -94,7 +94,7 @@ class CacheClient:
         """Leave."""
         self._link.close()
 
-    def keys(self, pattern: str = "#") -> tuple[str, ...]:
+    def known(self, pattern: str = "#") -> tuple[str, ...]:
         """Return the keys that were heard of, in order."""
         pattern = check_pattern(pattern)
         with self._changed:
@@ -118,7 +118,7 @@ class CacheClient:
         """
         if isinstance(query, str):
             query, pattern = parse(query)
-        keys = self.keys(pattern)
+        keys = self.known(pattern)
         if not keys:
             raise BadInput(
                 f"nothing was heard of {pattern!r} at {self._link.broker};"

@@ -1,5 +1,6 @@
 """The first contact: is there a broker, does it let us in, and which MQTT does it speak?"""
 
+import socket
 import ssl
 import time
 import uuid
@@ -10,6 +11,7 @@ from ...errors import PenstockError, Unreachable
 from .broker import Broker
 
 STEP = 0.05  # seconds to wait for the network at a time
+OLDER_AFTER = 3.0  # seconds without an answer to MQTT 5, after which an older one is tried
 
 
 class Contact(NamedTuple):
@@ -35,11 +37,17 @@ def make_client(broker: Broker, protocol: int, name: str) -> Any:
     """Return a client that is not connected yet."""
     mqtt = paho()
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=name, protocol=protocol)
+    client.on_socket_open = _no_delay
     if broker.tls:
         client.tls_set_context(broker.context())
     if broker.user:
         client.username_pw_set(broker.user, broker.password)
     return client
+
+
+def _no_delay(_: Any, __: Any, opened: socket.socket) -> None:
+    """Send small messages at once: a request waits for its answer, not for company."""
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def first_contact(broker: Broker, timeout: float, topic: str = "", echo: str = "") -> Contact:
@@ -53,7 +61,8 @@ def first_contact(broker: Broker, timeout: float, topic: str = "", echo: str = "
     mqtt = paho()
     said = ""
     for protocol in (mqtt.MQTTv5, mqtt.MQTTv311):
-        visit = _Visit(broker, protocol, timeout)
+        newest = protocol == mqtt.MQTTv5
+        visit = _Visit(broker, protocol, min(timeout, OLDER_AFTER) if newest else timeout)
         said = visit.knock()
         if not said:
             return Contact(protocol, visit.look(topic, echo) if topic else b"")

@@ -94,6 +94,11 @@ class SourceClient:
         """Whether there is a connection to the broker now."""
         return self._link.up
 
+    @property
+    def backlog(self) -> int:
+        """How many keys have news that are not sent yet."""
+        return len(self._unsent)
+
     def set(self, key: str, value: float) -> None:
         """Take a reading. Does not wait: if the network is slow, only the last value is sent."""
         if self._taken_over:

@@ -31,6 +31,8 @@ class TrialBroker:
         self.port = port
         self._config = _configure(port, certificate, private_key, passwords)
         self._loop = asyncio.new_event_loop()
+        # Else it prints an error for everyone who hangs up first.
+        self._loop.set_exception_handler(lambda *_: None)
         self._broker: Any = None
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
