@@ -138,6 +138,7 @@ def test_need_of_a_sum_is_a_fair_share():
         ("avg(sensor/+/temp) within 0.5", Query("avg", 0.5), "sensor/+/temp"),
         (" SUM( a.b ) within 3 % ", Query("sum", 0.03, True), "a.b"),
         ("count(x/#, -3.5) within 2", Query("count", 2, False, -3.5), "x/#"),
+        ("count(x/# > -3.5) within 2", Query("count", 2, False, -3.5), "x/#"),
         ("quantile(*, .9) within 1e3", Query("quantile", 1000, False, 0.9), "*"),
         ("median(*) within 0", Query("quantile", 0, False, 0.5), "*"),
     ],
@@ -161,6 +162,7 @@ def test_reads_queries(text, query, keys):
         ("quantile(x, 0) within 2", "a quantile must be above 0 and at most 1, got 0"),
         ("quantile(x, 1.5) within 2", "a quantile must be above 0 and at most 1, got 1.5"),
         ("max(x, 3) within 2", "max takes no number besides its keys, got 3"),
+        ("quantile(x > 0.5) within 2", "must read like quantile.KEYS, SHARE. within 1, got"),
         ("median(x, 3) within 2", "median takes no number besides its keys, got 3"),
     ],
 )

@@ -116,7 +116,7 @@ BAD = {
     "delta": (["query", "avg(x) within -1"], "delta must be a number of at least 0, got -1"),
     "delta nan": (["query", "avg(x) within nan"], "delta must be a finite number, got 'nan'"),
     "no limit": (["query", "count(x) within 1"], "must read like count(KEYS > LIMIT) within 1"),
-    "sign": (["query", "quantile(x > 1) within 1"], "takes no number besides its keys"),
+    "sign": (["query", "quantile(x > 1) within 1"], "must read like quantile(KEYS, SHARE)"),
     "share": (["query", "quantile(x, 7) within 1"], "quantile must be above 0 and at most 1"),
     "pattern": (["query", "avg(a/#/b) within 1", *NOWHERE], "a pattern of keys must be a key"),
     "address": (["query", QUERY, "--broker", "ftp://x"], "must read like mqtt://localhost:1883"),

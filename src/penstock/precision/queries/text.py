@@ -33,9 +33,9 @@ def parse(text: str) -> tuple[Query, str]:
     kind, at = found["kind"].lower(), found["at"]
     if kind not in (*KINDS, "median"):
         raise BadInput(f"a query must be one of {', '.join(KINDS)}, median, got {kind!r}")
-    if at is None and kind in SIGNS:
+    if kind in SIGNS and (at is None or found["sign"] not in SIGNS[kind]):
         raise BadInput(f"a query for {kind} must read like {_example(kind)}, got {text!r}")
-    if at is not None and found["sign"] not in SIGNS.get(kind, ""):
+    if kind not in SIGNS and at is not None:
         raise BadInput(f"a query for {kind} takes no number besides its keys, got {at}")
     if kind == "median":
         kind, at = "quantile", "0.5"

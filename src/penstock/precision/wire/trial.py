@@ -5,6 +5,7 @@ It speaks MQTT 3.1.1. For anything that lasts take a real one, such as Mosquitto
 
 import asyncio
 import logging
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -17,19 +18,20 @@ HOST = "127.0.0.1"
 class TrialBroker:
     """A broker on the loopback interface, from `start` to `stop`.
 
+    port: where it listens; by default wherever there is room.
     certificate, private_key: files; with them it speaks TLS.
     passwords: a file of `user:hash` lines, as amqtt reads it; without it everyone is let in.
     """
 
     def __init__(
         self,
-        port: int,
+        port: int = 0,
         certificate: str | None = None,
         private_key: str | None = None,
         passwords: str | None = None,
     ):
-        self.port = port
-        self._config = _configure(port, certificate, private_key, passwords)
+        self.port = port or _free_port()
+        self._config = _configure(self.port, certificate, private_key, passwords)
         self._loop = asyncio.new_event_loop()
         # Else it prints an error for everyone who hangs up first.
         self._loop.set_exception_handler(lambda *_: None)
@@ -67,6 +69,13 @@ class TrialBroker:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 class _Steady(dict[str, Any]):
