@@ -103,7 +103,7 @@ def source(
     ) as client:
         for reading in chain([first], lines):
             client.set(*reading)
-        client.flush()
+        client.flush(timeout)
         if stay:
             threading.Event().wait()
     show_made(report.summarise_source(client) if as_json else report.say_source(client))

@@ -19,13 +19,11 @@ from ..cache import Cache
 from ..message import Refresh
 from ..queries import Query, parse
 from .broker import Broker
-from .handshake import first_contact
+from .handshake import ECHO, ECHO_EVERY, first_contact
 from .link import Link, Message
 from .names import Topics, check_name, check_pattern, matches
 from .payload import BadPayload, Request, Told, read_refresh, read_state, write_request
 
-ECHO = b"echo"  # what a cache tells itself, to know that all that is retained has come
-ECHO_EVERY = 0.5  # seconds
 KEEPALIVE = 30  # seconds
 
 
@@ -140,6 +138,7 @@ class CacheClient:
                     f"the broker at {self._link.broker} does not deliver what we send to"
                     f" {self._topics.reply(self._link.id)}; check its access rules"
                 )
+            # What we tell ourselves comes back after all that is retained.
             self._link.send(self._topics.reply(self._link.id), ECHO)
             with self._changed:
                 self._changed.wait_for(lambda: self._complete, ECHO_EVERY)

@@ -11,6 +11,7 @@ from ...errors import PenstockError, Unreachable
 from .broker import Broker
 
 STEP = 0.05  # seconds to wait for the network at a time
+ECHO, ECHO_EVERY = b"echo", 0.5  # what we tell ourselves through the broker, and how often (s)
 OLDER_AFTER = 3.0  # seconds without an answer to MQTT 5, after which an older one is tried
 
 
@@ -110,7 +111,7 @@ class _Visit:
         """Return what is retained at a topic, and leave."""
         # The echo comes after all that is retained, for it is sent after that was asked for.
         self._client.subscribe([(topic, 0), (echo, 0)])
-        self._client.publish(echo, b"echo")
+        self._client.publish(echo, ECHO)
         self._wait(lambda: echo in self._came)
         self._client.disconnect()
         return self._came.get(topic, b"")

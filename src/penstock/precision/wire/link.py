@@ -5,6 +5,7 @@ difference ends here, except that 3.1.1 has no room for where to reply (`Message
 long a message waited at the broker.
 """
 
+import socket
 import threading
 import uuid
 from collections.abc import Iterable
@@ -77,11 +78,6 @@ class Link:
         """How many messages can be sent before the network has to catch up."""
         return WINDOW - (self._given - self._written)
 
-    @property
-    def idle(self) -> bool:
-        """Whether all that was sent is on its way."""
-        return self._written >= self._given
-
     def open(self, protocol: int, timeout: float) -> None:
         """Connect; from now on the connection is kept up."""
         client = self._client = make_client(self.broker, protocol, self.id)
@@ -98,14 +94,24 @@ class Link:
             self.close()
             raise Unreachable(f"the broker at {self.broker} let us in once and then no more")
 
-    def close(self, last: tuple[str, bytes] | None = None, timeout: float = 2.0) -> None:
-        """Disconnect, after a last message that is retained; the will is void then."""
-        if last is not None and self.up:
-            said = self._client.publish(*last, qos=1, retain=True)
-            said.wait_for_publish(timeout)
-        self._client.disconnect()
+    def close(self, with_will: bool = False) -> None:
+        """Disconnect. With the will: the broker then says it, which is surer than to say it last.
+
+        A broker may read that we leave before it has handed on what we said (amqtt does).
+        """
+        if with_will and self.up and not self.speaks_5:
+            self._client.socket().shutdown(socket.SHUT_RDWR)
+        else:
+            self._client.disconnect(self._reason(with_will))
         self._client.loop_stop()
         self._up.clear()
+
+    def _reason(self, with_will: bool) -> Any:
+        from paho.mqtt.packettypes import PacketTypes
+        from paho.mqtt.reasoncodes import ReasonCode
+
+        said = "Disconnect with will message" if with_will else "Normal disconnection"
+        return ReasonCode(PacketTypes.DISCONNECT, said) if self.speaks_5 else None
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Ask for messages; what is retained comes in the order of these topics."""

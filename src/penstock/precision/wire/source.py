@@ -20,7 +20,7 @@ from ..message import Refresh
 from ..rules import tune
 from ..source import Source
 from .broker import Broker
-from .handshake import first_contact
+from .handshake import ECHO, ECHO_EVERY, first_contact
 from .link import Link, Message
 from .names import Topics, check_name
 from .payload import (
@@ -36,6 +36,7 @@ from .payload import (
 COSTS = Costs(value=1.0, query=3.0)  # messages: a request, its answer, the new interval for all
 ALL = "all"  # the one line of a source: whoever listens
 SPEAK_AFTER = 0.75  # of max_silence, so that what takes its time still comes early enough
+LAST_WORDS = 1.0  # seconds to get rid of what is not sent yet, before we leave
 LOOK_EVERY = 0.05  # of max_silence: who must speak
 
 
@@ -76,7 +77,7 @@ class SourceClient:
         self._run = 0
         self._taken_over = self._closing = self._sending = False
         self._lock = threading.Lock()  # never held while something is sent
-        self._wake = threading.Event()
+        self._wake, self._echoed = threading.Event(), threading.Event()
         keepalive = min(max(int(self.max_silence), 5), 60)
         self._link = Link(broker, self, keepalive)
         self._open(broker, timeout)
@@ -120,22 +121,26 @@ class SourceClient:
         self._wake.set()
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until everything is sent; tell whether it is."""
+        """Wait until the broker has everything; tell whether it has."""
         ends = time.monotonic() + timeout
         while time.monotonic() < ends:
-            with self._lock:
-                done = not self._unsent and not self._sending
-            if done and self._link.idle:
-                return True
+            if self._is_all_sent():
+                # What we tell ourselves comes back after the broker has read all that was before.
+                self._echoed.clear()
+                self._link.send(self._topics.ask(self.name), ECHO)
+                if self._echoed.wait(ECHO_EVERY):
+                    return True
             time.sleep(0.002)
         return False
 
     def close(self) -> None:
         """Say that the values are no longer watched, and leave."""
+        if self.up:
+            self.flush(LAST_WORDS)
         self._closing = True
         self._wake.set()
         self._speaker.join()
-        self._link.close(self._farewell())
+        self._link.close(with_will=True)
 
     # ------------------------------------------------------------ told by the link
 
@@ -145,7 +150,7 @@ class SourceClient:
             self._run = _later(self._run)
             for source in self._sources.values():
                 source.run = self._run
-        return self._farewell()
+        return self._topics.state(self.name), write_state(State(self._run, here=False))
 
     def on_up(self) -> None:
         """Say who is there, and every interval: the broker may have forgotten them."""
@@ -162,7 +167,7 @@ class SourceClient:
         """Answer a request; notice another source of this name."""
         try:
             if message.topic == self._topics.ask(self.name):
-                self._answer(message)
+                self._echoed.set() if message.payload == ECHO else self._answer(message)
             elif message.topic == self._topics.state(self.name):
                 self._taken_over |= read_state(message.payload).run > self._run
         except BadPayload:
@@ -177,7 +182,7 @@ class SourceClient:
 
     def _open(self, broker: Broker, timeout: float) -> None:
         state = self._topics.state(self.name)
-        contact = first_contact(broker, timeout, state, self._topics.reply(self._link.id))
+        contact = first_contact(broker, timeout, state, self._topics.ask(self.name))
         try:  # a clock may have gone back since this source was there last
             self._run = read_state(contact.retained).run
         except BadPayload:
@@ -189,9 +194,6 @@ class SourceClient:
         source = Source(key, value, **self._options, seed=zlib.crc32(key.encode()), run=self._run)
         self._sources[key] = source
         return source
-
-    def _farewell(self) -> tuple[str, bytes]:
-        return self._topics.state(self.name), write_state(State(self._run, here=False))
 
     def _answer(self, message: Message) -> None:
         request = read_request(message.payload)
@@ -208,6 +210,10 @@ class SourceClient:
     def _write(self, refresh: Refresh, request: Request | None = None) -> bytes:
         mark = request.mark if request else ""
         return write_refresh(refresh, self.name, self.max_silence, time.time(), mark)
+
+    def _is_all_sent(self) -> bool:
+        with self._lock:
+            return not self._unsent and not self._sending
 
     def _speak(self) -> None:
         """Send what is to be sent, and see to it that no source is silent for too long."""
