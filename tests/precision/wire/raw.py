@@ -30,6 +30,12 @@ class Raw:
         return self
 
     def __exit__(self, *_):
+        """Leave once the broker has read everything: amqtt drops the rest when one leaves."""
+        back = threading.Event()
+        self.client.on_message = lambda *_: back.set()
+        self.client.on_subscribe = lambda *_: self.client.publish(f"echo/{id(self)}", b"echo")
+        self.client.subscribe(f"echo/{id(self)}")
+        assert back.wait(PATIENCE)
         self.client.disconnect()
         self.client.loop_stop()
 

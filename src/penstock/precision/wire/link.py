@@ -62,6 +62,7 @@ class Link:
         self._counting = threading.Lock()
         self._given = self._written = 0
         self._client: Any = None
+        self._retained: Any = None
 
     @property
     def up(self) -> bool:
@@ -81,6 +82,7 @@ class Link:
     def open(self, protocol: int, timeout: float) -> None:
         """Connect; from now on the connection is kept up."""
         client = self._client = make_client(self.broker, protocol, self.id)
+        self._retained = self._properties(retain=True)
         client.reconnect_delay_set(SOON, LATER)
         client.on_pre_connect = self._on_connecting
         client.on_connect = self._on_connect
@@ -141,13 +143,16 @@ class Link:
             return False
         with self._counting:
             self._given += 1
-        properties = self._properties(retain, reply, mark) if self.speaks_5 else None
+        plain = retain and not reply and not mark  # most of them, so the same serves for all
+        properties = self._retained if plain else self._properties(retain, reply, mark)
         if self._client.publish(topic, payload, 0, retain, properties).rc != 0:
             self._on_publish()  # it never will be
             return False
         return True
 
-    def _properties(self, retain: bool, reply: str, mark: bytes) -> Any:
+    def _properties(self, retain: bool = False, reply: str = "", mark: bytes = b"") -> Any:
+        if not self.speaks_5:
+            return None
         from paho.mqtt.packettypes import PacketTypes
         from paho.mqtt.properties import Properties
 
