@@ -137,7 +137,8 @@ def summary(rows: list[dict]) -> None:
         print(
             f"work {work:,}: {len(off)} figures, {np.mean(off <= BOUND):.1%} within {BOUND}, "
             f"largest difference {off.max():.3f}, mean {off.mean():.4f}; of the "
-            f"{len(parts)} sampled ones {np.mean(inside) if inside else 1:.0%} inside their interval"
+            f"{len(parts)} sampled ones {np.mean(inside) if inside else 1:.0%} inside their"
+            " interval"
         )
 
 

@@ -56,7 +56,7 @@ class Split(NamedTuple):
 
 
 def split_keys(table: KeyTable, most: float, heaviest: float, error: float) -> Split:
-    """Return a split that leaves `most` of the work, or if there is none, the one that leaves least.
+    """Return a split that leaves `most` of the work; if there is none, that which leaves least.
 
     heaviest: the largest weight that leaves enough slots in a small memory.
     error: how far chance may take a recall off, as one standard deviation.

@@ -1,12 +1,13 @@
 """The command line: arguments in, report out. One file for each command."""
 
-from . import count, demo, policies, precision, profile, simulate
+from . import advise, count, demo, policies, precision, profile, simulate
 from .program import app, main
 
 __all__ = ["app", "main"]
 
 app.command()(simulate.simulate)
 app.command()(profile.profile)
+app.command()(advise.advise)
 app.command()(policies.policies)
 app.command()(count.count)
 app.command()(demo.demo)
