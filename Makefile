@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java test test-slow lint format demo bench lock clean
+.PHONY: help setup java chromium test test-slow lint format demo bench lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -25,7 +25,10 @@ setup: ## build .venv from requirements.lock, and nothing else
 java: ## find Java 17 or newer, or install it (apt-get, where root)
 	@scripts/java.sh >/dev/null
 
-test: setup java lint ## lint, then all tests but the slow ones (under 10 minutes on 2 cores)
+chromium: ## find Chromium and its driver, or install them (apt-get, where root)
+	@scripts/chromium.sh >/dev/null || true
+
+test: setup java chromium lint ## lint, then all tests but the slow ones (under 10 minutes on 2 cores)
 	@echo "== tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
 ifneq ($(KERNELS),)

@@ -86,6 +86,7 @@ def size(count: float) -> str:
     value = float(count)
     for unit in ("B", "kB", "MB"):
         if value < 999.5:
-            return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"
+            few = value < 10 and unit != "B"
+            return f"{value:.1f} {unit}" if few else f"{int(value + 0.5)} {unit}"
         value /= 1000
     return f"{value:.1f} GB"

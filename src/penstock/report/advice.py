@@ -15,8 +15,7 @@ def as_html(made: Advice) -> str:
     title = f"Memory for {made.streams.name}"
     said = "\n".join(f'<p class="doubt">{escape(each)}</p>' for each in doubts(made))
     value = round(1000 * made.target)
-    body = f"""<p class="lead">{escape(headline(made))}</p>
-{said}
+    body = f"""{said}
 <div class="target"><label for="target">Target, {escape(what)}</label>
 <input id="target" type="range" min="10" max="1000" step="5" value="{value}">
 <output id="target-said" for="target">{made.target:.1%}</output></div>
@@ -29,7 +28,7 @@ def as_html(made: Advice) -> str:
 hide it. </span>Memory grows by factors along the axis. {escape(_bands(made))}</figcaption></figure>
 <p id="spoken" class="quiet hint" aria-live="polite"></p>
 <h2>What was looked at</h2>
-{table(["", "value"], [list(row) for row in facts(made)])}
+{_facts(made)}
 <details><summary>All figures</summary>{_figures(made)}</details>"""
     return page(title, body, _data(made, what, title))
 
@@ -38,6 +37,14 @@ def _bands(made: Advice) -> str:
     if made.sampled["whole"]:
         return "Every row was replayed, so the curves are exact for this data."
     return "Estimated from a sample: the truth lies in the bands 95 times of 100."
+
+
+def _facts(made: Advice) -> str:
+    lines = [
+        f'<tr><td>{escape(what)}</td><td class="value">{escape(value)}</td></tr>'
+        for what, value in facts(made)
+    ]
+    return f'<table class="facts">{"".join(lines)}</table>'
 
 
 def _figures(made: Advice) -> str:

@@ -80,7 +80,8 @@
     const double = Math.min(data.peak, 2 * rows);
     place.append(
       strong,
-      ` (about ${size(rows * data.row_bytes)}): ${percent(goal)} ${data.what}. ` +
+      ` (about ${size(rows * data.row_bytes)}): ${percent(goal)} ${data.what}, ` +
+        `with ${percent(rows / data.peak)} of all that there is to hold. ` +
         `Half the memory: ${more(Math.max(1, Math.floor(rows / 2)))}. ` +
         `Twice: ${more(double)}.`
     );

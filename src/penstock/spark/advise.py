@@ -1,6 +1,6 @@
-"""How much memory a join or a cache of frames needs: Spark counts and draws, the advisor replays.
+"""How much memory a join or a cache of frames needs: Spark counts and draws, others replay.
 
-What makes the advice is imported when it is asked for: every worker of every join imports this file.
+What makes the advice is imported when it is asked for: every worker of a join imports this file.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Samples for the advisor, drawn from frames: Spark counts, and what is sampled comes to the driver.
+"""Samples for the advisor, drawn from frames: Spark counts, and the sampled rows come here.
 
 Rows come as columns `key` (64 bits) and `time` (a number). Four times they are looked at: how many
 there are and from when to when; how many came in each bin of time; how many each key has; and the
