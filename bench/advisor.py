@@ -8,10 +8,15 @@ time for files of a million rows, `--spark` for two frames of ten million.
 
 import argparse
 import json
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from bench.advisor_streams import Rows, caches, joins
 from penstock.advisor import advise_join, advise_lookup
@@ -33,11 +38,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="of each frame")
     chosen = parser.parse_args()
     if chosen.speed:
         return speed()
     if chosen.spark:
-        return spark()
+        return spark(chosen.rows)
     rows = []
     for name, make in joins().items():
         if chosen.only in name:
@@ -143,11 +149,52 @@ def summary(rows: list[dict]) -> None:
 
 
 def speed() -> None:
-    print("not yet")
+    """Time the command on two files of a million rows together, and on one file of a million."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [Path(folder, f"{side}.parquet") for side in ("left", "right")]
+        for number, path in enumerate(names):
+            pq.write_table(drawn(500_000, number), path)
+        terms = ["--on", "customer", "--time", "at"]
+        timed("join", [*map(str, names), *terms, "--within", "10 minutes"])
+        pq.write_table(drawn(1_000_000, 0), names[0])
+        timed("cache", [str(names[0]), "--lookup", *terms, "--target", "0.8"])
 
 
-def spark() -> None:
-    print("not yet")
+def timed(what: str, arguments: list[str]) -> None:
+    """Run the command twice: the first time it may have to compile."""
+    for which in ("first", "again"):
+        started = time.perf_counter()
+        command = [sys.executable, "-c", "from penstock.cli import main; main()", "advise"]
+        subprocess.run([*command, *arguments], check=True, stdout=subprocess.DEVNULL)
+        print(f"{what}, {which}: {time.perf_counter() - started:.1f} s", flush=True)
+
+
+def drawn(rows: int, seed: int) -> pa.Table:
+    """Draw an hour of skewed keys."""
+    random = np.random.default_rng(seed)
+    key = (200_000 * random.random(rows) ** 3).astype(np.int64)
+    at = np.sort(random.integers(0, 3_600_000_000, rows))
+    clock = pa.array(at).cast(pa.timestamp("us", "UTC"))
+    return pa.table({"customer": key, "at": clock, "value": random.random(rows)})
+
+
+def spark(rows: int) -> None:
+    """Time advice for two frames."""
+    from penstock.spark import advise
+    from penstock.spark.session import local
+
+    with tempfile.TemporaryDirectory() as folder:
+        names = [str(Path(folder, f"{side}.parquet")) for side in ("left", "right")]
+        for number, path in enumerate(names):
+            pq.write_table(drawn(rows, number), path)
+        session = local(cores=2, memory="4g")
+        left, right = (session.read.parquet(path) for path in names)
+        for which in ("first", "again"):
+            started = time.perf_counter()
+            made = advise(left, right, on="customer", time="at", within="10 minutes")
+            seconds = time.perf_counter() - started
+            print(f"2 x {rows:,} rows, {which}: {seconds:.1f} s, {made.sampled}", flush=True)
+        session.stop()
 
 
 if __name__ == "__main__":

@@ -44,10 +44,8 @@ def facts(made: Advice) -> list[tuple[str, str]]:
         said = f"{what} {_with_error(other.share, other.error)}"
         rows.append((f"with {name} the memory, {other.rows:,} rows", said))
     if streams.problem == "joining":
-        held, theirs = (
-            held_bytes(streams.peak, streams.payload),
-            spark_bytes(streams.peak, streams.payload),
-        )
+        held = held_bytes(streams.peak, streams.payload)
+        theirs = spark_bytes(streams.peak, streams.payload)
         rows += [
             ("rows alive on average", f"{streams.mean:,.0f}"),
             ("an exact join holds at most", f"{streams.peak:,} rows, about {size(held)}"),
