@@ -81,7 +81,7 @@ def test_samples_tell_the_truth_within_their_error(within):
     sample, live = draw_join(side, key, time, within, 25_000, 0.02, 3)
     assert not sample.whole
     assert len(sample.key) < 0.8 * len(key)
-    assert sample.weighted or len(sample.parts) > 1
+    assert sample.weighted or len(sample.parts) >= 3  # else there would be no error to tell
     full, _ = draw_join(side, key, time, within, 10**9, 0.02, 0)
     for policy in ("fifo", "prob"):
         for share in (0.05, 0.3):
@@ -92,7 +92,7 @@ def test_samples_tell_the_truth_within_their_error(within):
 
 
 class TestHotKeys:
-    table = KeyTable(np.arange(1000), np.r_[5000, np.full(999, 10)], np.r_[1e6, np.full(999, 50.0)])
+    table = KeyTable(np.arange(1000), np.r_[5000, np.full(999, 10)], np.r_[1e5, np.full(999, 50.0)])
 
     def test_the_one_that_makes_most_results_is_always_in(self):
         split = split_keys(self.table, most=0.1, heaviest=64, error=0.02)
@@ -137,6 +137,7 @@ def test_stretches_lie_apart_and_begin_with_a_window(rows, part, within, seed):
     found = choose_stretches(edges, rows, part, rows.mean() * within, within, seed)
     if found is WHOLE:
         return
+    assert len(found) >= 3
     for each in found:
         assert each.start == each.warm + within < each.stop
         assert 0 <= each.warm < each.stop <= len(rows)

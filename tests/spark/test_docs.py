@@ -8,14 +8,20 @@ import pytest
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md"]
 
 
 def blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md", "docs/profiling.md"]
+PAGES = [
+    "README.md",
+    "docs/advice.md",
+    "docs/counting.md",
+    "docs/join.md",
+    "docs/lookup.md",
+    "docs/profiling.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

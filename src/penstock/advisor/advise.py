@@ -58,7 +58,8 @@ def advise_join(
 
     >>> random = np.random.default_rng(1)
     >>> key = (100 * random.random(20_000) ** 3).astype(np.int64)
-    >>> made = advise_join(np.arange(20_000) % 2, key, np.arange(20_000), within=500)
+    >>> row, tried = np.arange(20_000), ("fifo", "lru", "prob")
+    >>> made = advise_join(row % 2, key, row, within=500, tried=tried)
     >>> made.streams.peak, made.answer.policy, made.answer.rows < 300
     (501, 'prob', True)
     """
@@ -137,7 +138,7 @@ def advise_lookup(
     """Say how much memory a cache needs to hit with a part `target` of all references.
 
     >>> key = (1000 * np.random.default_rng(1).random(20_000) ** 4).astype(np.int64)
-    >>> made = advise_lookup(key, target=0.8)
+    >>> made = advise_lookup(key, target=0.8, tried=("fifo", "lru"))
     >>> made.reached, 100 < made.answer.rows < 700
     (True, True)
     """

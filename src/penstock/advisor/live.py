@@ -33,7 +33,7 @@ def live_by_bins(rows: Ints, width: float, within: float | None) -> Live:
     """Return about how many rows are alive, from how many came in each bin of time.
 
     >>> live_by_bins(np.array([4, 4, 4, 4]), width=5, within=10)
-    Live(mean=8.0, peak=10)
+    Live(mean=6.0, peak=10)
     """
     came = np.concatenate(([0.0], np.cumsum(rows)))
     edges = np.arange(len(came)) * width

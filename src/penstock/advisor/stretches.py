@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FEWEST = 4  # windows in all, or chance would say more than the stream
 EACH = 6  # windows in a stretch, where there are enough of them
-MOST = 24  # stretches
+SHORTEST = 2  # windows in a stretch: one to fill memories, one that counts
+FEWEST, MOST = 3, 24  # stretches: how far they are apart tells how far off all of them may be
 
 
 class Stretch(NamedTuple):
@@ -40,10 +40,10 @@ def choose_stretches(
     """
     total = float(rows.sum())
     windows = total / max(1.0, window_rows)
-    part = max(part, FEWEST / windows)
+    part = max(part, FEWEST * SHORTEST / windows)
     if within is None or part > 0.7:  # what is left out would not be worth the warming up
         return WHOLE
-    count = int(np.clip(part * windows // EACH, 1, MOST))
+    count = int(np.clip(part * windows // EACH, FEWEST, MOST))
     came = np.concatenate(([0.0], np.cumsum(rows)))
     block, each = total / count, part * total / count
     offset = np.random.default_rng(seed).random() * (block - each)
@@ -61,4 +61,4 @@ def _apart(warm: NDArray, stop: NDArray, within: float) -> tuple[Stretch, ...]:
             found[-1] = found[-1]._replace(stop=end)
         elif end > begin + within:
             found.append(Stretch(begin, begin + within, end))
-    return tuple(found) or WHOLE
+    return tuple(found) if len(found) >= FEWEST else WHOLE
