@@ -1,5 +1,7 @@
 """Advice for frames beside advice for the same rows as arrays."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -48,14 +50,14 @@ def test_a_small_frame_is_replayed_as_the_arrays_are(frames, arrays):
     assert made.sampled["whole"]
     assert made.streams.rows == local.streams.rows
     assert made.streams.keys == local.streams.keys
-    assert made.streams.peak == pytest.approx(local.streams.peak, rel=0.05)
-    assert made.answer.policy == local.answer.policy
-    assert made.answer.rows == pytest.approx(local.answer.rows, rel=0.05)
+    assert made.streams.peak == local.streams.peak
+    assert made.answer == replace(local.answer, bytes=made.answer.bytes)  # rows are of other sizes
     assert "within='4 seconds'" in made.code
 
 
 def test_a_sample_leads_to_about_the_same(frames, arrays):
     made = said(frames, work=15_000)
+    assert made.streams.peak == pytest.approx(2 * WITHIN / 2000, rel=0.05)
     local = advise_join(*arrays, WITHIN, tried=POLICIES, target=0.8)
     assert not made.sampled["whole"]
     assert made.sampled["rows"] < 0.9 * ROWS

@@ -30,8 +30,8 @@ def draw_join(
         stretches = choose_stretches(edges, rows, part, live.mean, within, seed)
     weight = weights_of(table, split, seed)[number]
     kept = np.flatnonzero((weight > 0) & _inside(time, stretches))
-    columns = (np.ascontiguousarray(each[kept]) for each in (side, key, time, weight))
-    return join_sample(*columns, within, stretches, split), live
+    rows = side[kept], key[kept], time[kept], weight[kept]
+    return join_sample(*rows, within, stretches, split), live
 
 
 def key_table(
@@ -41,7 +41,8 @@ def key_table(
     keys, number = np.unique(key, return_inverse=True)
     end = None if within is None else time + within
     found = exact_results(side, key, time, end)[0]
-    return KeyTable(keys, np.bincount(number), np.bincount(number, found)), number
+    matches = np.bincount(number, found).astype(np.float64)
+    return KeyTable(keys, np.bincount(number), matches), number
 
 
 def plan(

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..workloads.trace import Ints
 
-FINE = 8  # bins of time within a window, where times are known by bins only
+FINE = 32  # bins of time within a window, where times are known by bins only
 
 
 class Live(NamedTuple):

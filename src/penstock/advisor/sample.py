@@ -50,7 +50,7 @@ def join_sample(
 ) -> JoinSample:
     """Return the sample of rows that lie in the stretches, in (time, side) order."""
     cuts = [np.searchsorted(time, [each.warm, each.start, each.stop]) for each in stretches]
-    parts = tuple(tuple(int(place) for place in cut) for cut in cuts)
+    parts = tuple((int(first), int(start), int(stop)) for first, start, stop in cuts)
     end = None if within is None else time + within
     found = exact_results(side, key, time, end)[0] * weight
     matches = np.array([found[start:stop].sum() for _, start, stop in parts], np.float64)
@@ -76,7 +76,7 @@ def join_sample(
         parts,
         matches,
         alive,
-        split.spread,  # type: ignore[arg-type]
+        split.spread,
     )
 
 

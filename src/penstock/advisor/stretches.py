@@ -22,7 +22,7 @@ class Stretch(NamedTuple):
     stop: float
 
 
-WHOLE = (Stretch(-np.inf, -np.inf, np.inf),)
+WHOLE: tuple[Stretch, ...] = (Stretch(-np.inf, -np.inf, np.inf),)
 
 
 def choose_stretches(

@@ -23,7 +23,7 @@ from ..advisor.advise import (
 )
 from ..advisor.draw import ERROR, plan
 from ..advisor.hot import KeyTable, Split
-from ..advisor.live import FINE, live_by_bins
+from ..advisor.live import FINE, live_by_bins, live_rows
 from ..advisor.sample import LookupSample, join_sample
 from ..advisor.sizes import PAYLOAD
 from ..advisor.stretches import WHOLE, Stretch, choose_stretches
@@ -97,6 +97,8 @@ def advise_frames(
         stretches = choose_stretches(edges, binned, part, live.mean, within, seed)
     drawn = _drawn(rows, per_key, table, split, stretches, chance, seed)
     sample = join_sample(*_columns(drawn), within, stretches, split)
+    if sample.whole:
+        live = live_rows(sample.time, within)
     streams = Streams(
         JOINING,
         "left and right",
