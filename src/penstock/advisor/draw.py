@@ -30,8 +30,8 @@ def draw_join(
         stretches = choose_stretches(edges, rows, part, live.mean, within, seed)
     weight = weights_of(table, split, seed)[number]
     kept = np.flatnonzero((weight > 0) & _inside(time, stretches))
-    rows = side[kept], key[kept], time[kept], weight[kept]
-    return join_sample(*rows, within, stretches, split), live
+    taken = side[kept], key[kept], time[kept], weight[kept]
+    return join_sample(*taken, within, stretches, split), live
 
 
 def key_table(
