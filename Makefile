@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java mosquitto test test-slow lint format demo bench lock clean
+.PHONY: help setup java mosquitto chromium test test-slow lint format demo bench lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -28,7 +28,10 @@ java: ## find Java 17 or newer, or install it (apt-get, where root)
 mosquitto: ## find Mosquitto, or install it (apt-get, where root); without it its tests are skipped
 	@scripts/mosquitto.sh >/dev/null
 
-test: setup java mosquitto lint ## lint, then all tests but the slow ones (under 10 minutes on 2 cores)
+chromium: ## find Chromium and its driver, or install them (apt-get, where root)
+	@scripts/chromium.sh >/dev/null || true
+
+test: setup java mosquitto chromium lint ## lint, then all tests but the slow ones (under 10 minutes on 2 cores)
 	@echo "== tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
 ifneq ($(KERNELS),)

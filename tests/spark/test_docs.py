@@ -8,7 +8,14 @@ import pytest
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md", "docs/profiling.md"]
+PAGES = [
+    "README.md",
+    "docs/advice.md",
+    "docs/counting.md",
+    "docs/join.md",
+    "docs/lookup.md",
+    "docs/profiling.md",
+]
 
 
 def blocks(page: str) -> list[str]:
