@@ -1,6 +1,9 @@
 """The experiments of the five papers, one file for each; `ALL` is the only registry."""
 
 from ..simulation.words import check_word
+from .clock_02 import CLOCK_2
+from .clock_03 import CLOCK_3
+from .clock_05 import CLOCK_5
 from .frame import Experiment, Found, Verdict, judge
 from .gdj_03 import GDJ_3
 from .gdj_04 import GDJ_4
@@ -17,6 +20,18 @@ from .heeb_15 import HEEB_15
 from .heeb_16 import HEEB_16
 from .heeb_flowexpect import HEEB_FLOWEXPECT
 from .lab import Lab, Rows
+from .locality_01 import LOCALITY_1
+from .locality_02 import LOCALITY_2
+from .locality_03 import LOCALITY_3
+from .locality_04 import LOCALITY_4
+from .locality_05 import LOCALITY_5
+from .locality_tables import TABLE_1, TABLE_2
+from .precision_02 import PRECISION_2
+from .precision_04 import PRECISION_4
+from .precision_06 import PRECISION_6
+from .precision_07 import PRECISION_7
+from .precision_10 import PRECISION_10
+from .precision_14 import PRECISION_14
 from .runner import Outcome, reproduce
 
 __all__ = [
@@ -47,6 +62,22 @@ ALL: tuple[Experiment, ...] = (
     GDJ_7,
     GDJ_8,
     GDJ_9,
+    LOCALITY_1,
+    LOCALITY_2,
+    LOCALITY_3,
+    LOCALITY_4,
+    LOCALITY_5,
+    TABLE_1,
+    TABLE_2,
+    CLOCK_2,
+    CLOCK_3,
+    CLOCK_5,
+    PRECISION_2,
+    PRECISION_4,
+    PRECISION_6,
+    PRECISION_7,
+    PRECISION_10,
+    PRECISION_14,
 )
 
 

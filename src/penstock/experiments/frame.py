@@ -61,3 +61,13 @@ def judge(claim: str, parts: Mapping[str, bool] | Iterable[bool], ours: str) -> 
     bad = [name for name, holds in named.items() if not holds]
     tail = f"; not: {', '.join(map(str, bad))}" if isinstance(parts, Mapping) else ""
     return Verdict(claim, IN_PART, ours + tail)
+
+
+def span(values: Iterable[float], form: str = ".2f") -> str:
+    """Return the smallest and the largest of some values as words.
+
+    >>> span([0.5, 2, 1]), span([0.5], ".0%")
+    ('0.50 to 2.00', '50%')
+    """
+    low, high = (format(each(values), form) for values in [list(values)] for each in (min, max))
+    return low if low == high else f"{low} to {high}"

@@ -73,7 +73,8 @@ def run(lab: Lab) -> Found:
         ),
     ]
     notes = [
-        "GDJ at the percentile that figure 3 finds best; AGE learns its ages, the paper's knows them."
+        "GDJ is at the percentile that figure 3 finds best; AGE learns its ages, where the paper's"
+        " knows them."
     ]
     return Found(table, draw, verdicts, notes, (9.0, 3.8))
 

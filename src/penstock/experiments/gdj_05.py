@@ -52,7 +52,7 @@ def run(lab: Lab) -> Found:
     falls = {p: [domain[p, d] for d in domains] for p in who}
     verdicts = [
         judge(
-            "the behaviour of each algorithm is remarkably persistent over window sizes (within 20 %)",
+            "each algorithm is remarkably persistent over window sizes (within 20 %)",
             {f"{p} on {n}": each <= 1.2 for (n, p), each in span.items()},
             ", ".join(
                 f"{p.upper()} on {n}: largest / smallest {x:.2f}" for (n, p), x in span.items()

@@ -45,7 +45,7 @@ def run(lab: Lab) -> Found:
         legend_below(figure, panels.flat[0])
 
     verdicts = [verdict for name in names for verdict in _verdicts(name, curves)]
-    note = f"Points along a line: drop rates of {', '.join(f'{r:.0%}' for r in rates)}, from the right."
+    note = f"Along a line drop rates rise from 0, on the right, to {rates[-1]:.0%}."
     return Found(table, draw, verdicts, [note], (9.0, 6.0))
 
 

@@ -143,7 +143,7 @@ def _spread(rows: Rows) -> float:
 def _notes(lab: Lab) -> list[str]:
     runs = f"{lab.pick(6, 1)} runs ({lab.pick(3, 1)} on WALK)"
     return [
-        f"FLOWEXPECT looks 5 steps ahead and makes {runs}, for it takes seconds to minutes for each;"
+        f"FLOWEXPECT looks 5 steps ahead and makes {runs}, which take seconds to minutes each;"
         " its bar is HEEB's times their ratio on the same runs."
     ]
 

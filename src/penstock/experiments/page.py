@@ -73,8 +73,8 @@ def _head(records: list[dict[str, Any]]) -> str:
             "# The papers' experiments, repeated",
             "",
             f"Made by {how} in {seconds / 60:.0f} minutes. A verdict is about a claim of a paper's"
-            " text, with our numbers; the papers' own plots are not at hand as numbers. What departs"
-            " from a paper stands under its figure.",
+            " text, with our numbers; the papers' own plots are not at hand as numbers. What"
+            " departs from a paper stands under its figure.",
             "",
             f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
             f" and {counts[FAILS]} do not hold here.",

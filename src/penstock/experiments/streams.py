@@ -1,4 +1,4 @@
-"""Work for grids: streams that bring one tuple each a time unit, in a share of an exact join's memory.
+"""Work for grids: joins of streams of one tuple a time unit, in a share of the full memory.
 
 The papers' stock trades, weather and network flows are not to be had. In their place: trades and
 orders of a stock exchange by row number, the dew points of one weather station in two years, and
