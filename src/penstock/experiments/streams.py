@@ -66,8 +66,8 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
 def keys_of(name: str) -> np.ndarray:
     """Return one real stream: int64[n]."""
     if name == "network":
-        return _hosts()
-    return _column(TRADES, "key")
+        return hosts()
+    return column(TRADES, "key")
 
 
 @functools.lru_cache(maxsize=2)  # neighbours in a grid differ in policy and share only
@@ -76,16 +76,16 @@ def _arrivals(name: str, length: int, run: int, told: str) -> JoinTrace:
     if name in GENERATED:
         return GENERATED[name](length, run, **options)
     if name == "dealt":
-        return _dealt(_column(TRADES, "key"), options["count"], length)
+        return dealt(column(TRADES, "key"), options["count"], length)
     if name == "network":
-        return _dealt(_hosts(), 2, length)
-    r, s = _stock() if name == "stock" else _dew_points()
+        return dealt(hosts(), 2, length)
+    r, s = stock() if name == "stock" else dew_points()
     rows = min(len(r), len(s), length)
     side, key, time = interleave([r[:rows], s[:rows]])
     return JoinTrace(side, key, time, name=name)
 
 
-def _dealt(keys: np.ndarray, streams: int, length: int) -> JoinTrace:
+def dealt(keys: np.ndarray, streams: int, length: int) -> JoinTrace:
     """Deal one sequence out to several streams by turns."""
     steps = min(length, len(keys) // streams)
     hands = keys[: streams * steps].reshape(steps, streams)
@@ -93,12 +93,12 @@ def _dealt(keys: np.ndarray, streams: int, length: int) -> JoinTrace:
     return JoinTrace(side, key, time, streams=streams, name="dealt")
 
 
-def _stock() -> tuple[np.ndarray, np.ndarray]:
+def stock() -> tuple[np.ndarray, np.ndarray]:
     """Trades and orders, row by row; the row number is the time, for theirs is squeezed."""
-    return _column(TRADES, "key"), _column(ORDERS, "key")
+    return column(TRADES, "key"), column(ORDERS, "key")
 
 
-def _dew_points() -> tuple[np.ndarray, np.ndarray]:
+def dew_points() -> tuple[np.ndarray, np.ndarray]:
     """The dew points of one station in two years, hour by hour, in tenths of a degree."""
     options = pyarrow.csv.ConvertOptions(null_values=["NA"], strings_can_be_null=True)
     table = pyarrow.csv.read_csv(data_folder() / WEATHER, convert_options=options)
@@ -108,12 +108,12 @@ def _dew_points() -> tuple[np.ndarray, np.ndarray]:
     return keys[:YEAR], keys[YEAR : 2 * YEAR]
 
 
-def _column(path: str, name: str) -> np.ndarray:
+def column(path: str, name: str) -> np.ndarray:
     return pyarrow.csv.read_csv(data_folder() / path)[name].to_numpy().astype(np.int64)
 
 
 @functools.lru_cache(maxsize=1)
-def _hosts() -> np.ndarray:
+def hosts() -> np.ndarray:
     """The destination of each connection, in the order of their times, as numbers."""
     with gzip.open(data_folder() / FLOWS, "rt") as lines:
         rows = [line.split("\t") for line in lines if not line.startswith("#")]
