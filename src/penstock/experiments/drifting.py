@@ -38,7 +38,7 @@ def share_memory(given: dict[str, Any]) -> dict[str, Any]:
 
 def _streams(given: dict[str, Any]) -> tuple[JoinTrace, Any]:
     lag = given.get("lag", 1)
-    noises = {
+    noises: dict[str, Any] = {
         f"noise_{side}": _noise(given.get(f"sd_{side}", given.get("sd", 1))) for side in ("r", "s")
     }
     trace = drift(given["length"], given["run"], lag=lag, **noises)

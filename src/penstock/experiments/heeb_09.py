@@ -17,7 +17,7 @@ WARMUP = 200  # steps: four times the largest memory, so that all sizes count th
 def run(lab: Lab) -> Found:
     """Simulate, average and judge."""
     memories = lab.pick((1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50), (2, 10, 50))
-    axes = {"length": lab.pick(5000, 1000), "run": range(lab.pick(20, 2)), "warmup": WARMUP}
+    axes = {"length": lab.pick(5000, 1000), "run": range(lab.pick(10, 2)), "warmup": WARMUP}
     cells = grid.product(workload=WORKLOADS, **axes, memory=memories, policy=POLICIES)
     rows = lab.sweep(simulate_cell, [c for c in cells if known(c["workload"], c["policy"])])
     table = rows.means(["results", "recall"], "workload", "policy", "memory")
@@ -83,7 +83,7 @@ def run(lab: Lab) -> Found:
             f"{min(lead.values()):.2f} to {max(lead.values()):.2f} times their results",
         ),
     ]
-    note = f"Means of {lab.pick(20, 2)} runs; the paper has 50."
+    note = f"Means of {lab.pick(10, 2)} runs; the paper has 50."
     return Found(table, draw, verdicts, [note], (8.4, 6.4))
 
 

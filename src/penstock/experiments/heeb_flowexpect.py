@@ -13,8 +13,9 @@ from .style import name_axes
 
 NOBODY_R, NOBODY_S = -1, -2  # "-" in the paper: values that join nothing
 # What R and S bring at t0, t0 + 1, ...: value -> chance; the rest is "-".
-R = ({}, {2: 1.0}, {3: 1.0}, {2: 0.5})
-S = ({2: 1.0}, {3: 0.5}, {1: 0.8}, {1: 0.8})
+LawsOf = tuple[dict[int, float], ...]
+R: LawsOf = ({}, {2: 1.0}, {3: 1.0}, {2: 0.5})
+S: LawsOf = ({2: 1.0}, {3: 0.5}, {1: 0.8}, {1: 0.8})
 LATE = "take S's 2, then S's next if 3"
 CHANCES = (0.5, 0.8, 0.8, 0.5)  # of the four things that may happen: S 3, S 1, S 1, R 2
 
@@ -22,8 +23,8 @@ CHANCES = (0.5, 0.8, 0.8, 0.5)  # of the four things that may happen: S 3, S 1, 
 class Laws:
     """A stream whose chances are written down, step by step, after a first step that is past."""
 
-    def __init__(self, laws: tuple[dict[int, float], ...]) -> None:
-        self.laws = ({}, *laws)
+    def __init__(self, laws: LawsOf) -> None:
+        self.laws: LawsOf = ({}, *laws)
 
     def law(self, t: int) -> dict[int, float]:
         """Return the chances of the values at a step."""
@@ -37,7 +38,7 @@ class Laws:
 
 
 @support.register
-def _(model: Laws, most: int, history: Any) -> np.ndarray:
+def _(model: Laws, most: int, history: Any) -> np.ndarray:  # type: ignore[misc]
     laws = [model.law(history.time + d) for d in range(1, most + 1)]
     return np.unique(np.array([v for law in laws for v in law], np.int64))
 

@@ -9,7 +9,7 @@ from ..profiling import entropy, fit_likelihood, rank_keys
 from .frame import Experiment, Found, judge
 from .lab import Lab
 from .streams import TRADES, keys_of
-from .style import bars, name_axes
+from .style import bars, legend_below, name_axes
 
 PAPERS = {1.1: 3869, 1.3: 2409, 1.5: 2089}
 EPSILON, OLD = 0.001, 7000
@@ -23,13 +23,13 @@ def run_bounds(lab: Lab) -> Found:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        series = {
+        series: dict[str, Any] = {
             "7 / ε": [OLD] * 3,
             "the paper's": list(PAPERS.values()),
             "ours": list(ours.values()),
         }
         bars(axes, [f"z = {z}" for z in PAPERS], series, "bound on the keys held", labels=str)
-        axes.legend()
+        legend_below(figure, axes)
 
     verdict = judge(
         "the bounds are 3869, 2409 and 2089 (to 0.1 %)",
@@ -55,7 +55,7 @@ def run_entropies(lab: Lab) -> Found:
         axes = figure.subplots()
         series = {"the paper's": list(ENTROPIES.values()), "ours": list(nats.values())}
         bars(axes, list(nats), series, "entropy, nats a tuple", labels=str)
-        axes.legend()
+        legend_below(figure, axes)
         name_axes(axes, f"{count:,} stocks here, 500 in the paper", "entropy, nats a tuple")
 
     verdicts = [

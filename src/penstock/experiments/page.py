@@ -57,13 +57,6 @@ def text(records: list[dict[str, Any]], images: str = "") -> str:
 
 def _head(records: list[dict[str, Any]]) -> str:
     counts = Counter(v["verdict"] for record in records for v in record["verdicts"])
-    seconds = sum(record["seconds"] for record in records)
-    quick = any(record["quick"] for record in records)
-    how = (
-        "`penstock reproduce all --quick`, which only shows the way"
-        if quick
-        else ("`penstock reproduce all`")
-    )
     rows = [
         f"| {paper} | " + " | ".join(str(_count(records, paper, v)) for v in MARKS) + " |"
         for paper in PAPERS
@@ -72,9 +65,9 @@ def _head(records: list[dict[str, Any]]) -> str:
         [
             "# The papers' experiments, repeated",
             "",
-            f"Made by {how} in {seconds / 60:.0f} minutes. A verdict is about a claim of a paper's"
-            " text, with our numbers; the papers' own plots are not at hand as numbers. What"
-            " departs from a paper stands under its figure.",
+            "Made by `penstock reproduce all`. A verdict is about a claim of a paper's text, with"
+            " our numbers; the papers' own plots are not at hand as numbers. What departs from a"
+            " paper stands under its figure.",
             "",
             f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
             f" and {counts[FAILS]} do not hold here.",
@@ -106,7 +99,8 @@ def _section(record: dict[str, Any], images: str) -> str:
         f"| {_cell(v['claim'])} | {MARKS[v['verdict']]} | {_cell(v['ours'])} |"
         for v in record["verdicts"]
     ]
-    notes = " ".join(record["notes"])
+    small = ["This is the small version of `--quick`."] if record["quick"] else []
+    notes = " ".join(record["notes"] + small)
     lines += ["", (notes + " " if notes else "") + f"`penstock reproduce {record['name']}`"]
     return "\n".join(lines)
 

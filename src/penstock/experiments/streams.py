@@ -8,6 +8,7 @@ the hosts that computers of a contest asked for.
 import functools
 import gzip
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,11 @@ FLOWS = "netflow/zeek_wrccdc2018_ssl.log.gz"
 YEAR = 8760  # hours
 WITHIN = {"synthetic": 500, "stock": 1000, "dew point": 200}
 FILES = {"stock": (TRADES, ORDERS), "dew point": (WEATHER,), "network": (FLOWS,)}
-GENERATED = {"synthetic": gdj, "skewed": zipf, "repeating": locality}
+GENERATED: dict[str, Callable[..., JoinTrace]] = {
+    "synthetic": gdj,
+    "skewed": zipf,
+    "repeating": locality,
+}
 
 
 def at_hand(*names: str) -> list[str]:
@@ -109,6 +114,7 @@ def dew_points() -> tuple[np.ndarray, np.ndarray]:
 
 
 def column(path: str, name: str) -> np.ndarray:
+    """Return a column of a CSV file of the data folder: int64[n]."""
     return pyarrow.csv.read_csv(data_folder() / path)[name].to_numpy().astype(np.int64)
 
 

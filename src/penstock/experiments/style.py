@@ -24,7 +24,7 @@ LOOK = {  # colour, marker
 }
 OTHERS = ("#c8452f", "#2f6fb7", "#3c8d5a", "#e59a3c", "#7b5ea7", "#53a4c8", "#5f6368", "#1d1d1f")
 MARKERS = "o^sDvPx*"
-RULES = {
+RULES: Any = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -33,6 +33,7 @@ RULES = {
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
     "xtick.color": GREY,
@@ -53,7 +54,7 @@ def look(name: str, number: int = 0) -> dict[str, Any]:
 
 def lines(
     axes: Any,
-    curves: Mapping[str, tuple[Sequence[Any], Sequence[float]]],
+    curves: Mapping[str, tuple[Any, Any]],
     x: str,
     y: str,
     title: str = "",
@@ -87,7 +88,7 @@ def legend_below(figure: Any, axes: Any, columns: int = 6) -> None:
 def bars(
     axes: Any,
     groups: Sequence[str],
-    series: Mapping[str, Sequence[float]],
+    series: Mapping[str, Sequence[float | None]],
     y: str,
     title: str = "",
     labels: Callable[[str], str] = str.upper,

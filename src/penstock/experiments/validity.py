@@ -24,6 +24,7 @@ from .streams import WEATHER
 
 SLOWEST = 4.5  # m/s: listing 1 has 10, in miles an hour
 HOURS = 3  # that two readings may be apart
+STEPS = 16  # moments of an hour: there are twelve sensors
 DAY = 86_400  # seconds
 CHANNELS = 150
 PART = 4096  # rows between two looks at the results
@@ -34,18 +35,18 @@ class Query(NamedTuple):
 
     side: np.ndarray  # int8[n]
     key: np.ndarray  # int64[n]
-    time: np.ndarray  # int64[n]: the number of the reading, or seconds
+    time: np.ndarray  # int64[n]: of which an hour has `hour`
     end: np.ndarray  # int64[n]: the last time at which a row can match
-    period: np.ndarray  # int64[n]: the hour it belongs to, from 0
     who: np.ndarray  # int64[n]: rows of the same sensor do not match; -1: of none
-    together: bool
+    hour: int
+    together: bool  # whether rows come two at a time, one of each side
 
 
 class Need(NamedTuple):
     """What an exact join needs and finds."""
 
-    held: np.ndarray  # int64[periods]: rows held at the end of each
-    rows: np.ndarray  # int64[periods]: that arrive
+    held: np.ndarray  # int64[hours]: rows held at the end of each hour
+    rows: np.ndarray  # int64[hours]: that arrive
     results: np.ndarray  # int64[n]: that each row completes
 
 
@@ -64,7 +65,7 @@ def replay_query(given: dict[str, Any]) -> dict[str, Any]:
     memory = max(2, round(given["share"] * int(need.held.max())))
     found = results(query, given["policy"], memory, given["run"])
     counted = np.arange(len(query.key)) >= len(query.key) // 3
-    stressed = counted & (need.rows > need.rows.mean())[query.period]
+    stressed = counted & (need.rows > need.rows.mean())[query.time // query.hour]
     return {
         "memory": memory,
         "recall": _share(found, need.results, counted),
@@ -94,11 +95,9 @@ def results(query: Query, policy: str, memory: int | None, run: int = 0) -> np.n
 def exact(name: str, length: int) -> Need:
     """Return what an exact join of a query needs and finds."""
     query = arrivals(name, length)
-    last = int(query.period.max()) + 1
-    rows = np.bincount(query.period, minlength=last)
-    ends = np.searchsorted(query.period, np.arange(1, last + 1))  # rows before each hour's end
-    now = query.time[np.maximum(ends - 1, 0)]
-    held = ends - np.searchsorted(np.sort(query.end), now)  # came, and have not expired
+    rows = np.bincount(query.time // query.hour)
+    over = np.arange(1, len(rows) + 1) * query.hour - 1  # the last moment of each hour
+    held = np.cumsum(rows) - np.searchsorted(np.sort(query.end), over)  # came, and have not expired
     return Need(held, rows, results(query, "fifo", None))
 
 
@@ -117,12 +116,12 @@ def _wind(length: int) -> Query:
     kept = np.flatnonzero(np.nan_to_num(speed) >= SLOWEST)
     kept = kept[np.lexsort((sensor[kept], time[kept]))][:length]
     hour = time[kept] - time[kept[0]]
-    step = np.arange(len(kept))
-    last = np.searchsorted(hour, hour + HOURS, side="right") - 1  # the last reading in time for it
+    step = hour * STEPS + sensor[kept]  # a moment for each sensor, so that readings have an order
+    last = (hour + HOURS) * STEPS + STEPS - 1
     key = np.rint(speed[kept] * 10).astype(np.int64)
-    twice = [np.repeat(column, 2) for column in (key, step, last, hour, sensor[kept])]
+    key, step, last, who = (np.repeat(each, 2) for each in (key, step, last, sensor[kept]))
     side = np.tile(np.array([0, 1], np.int8), len(kept))
-    return Query(side, *twice, together=True)
+    return Query(side, key, step, last, who, hour=STEPS, together=True)
 
 
 def _tv(length: int) -> Query:
@@ -136,9 +135,9 @@ def _tv(length: int) -> Query:
     time, key = np.concatenate((start, begun)), np.concatenate((channel, watched))
     last = np.concatenate((end, begun + stay))
     order = np.lexsort((side, time))
-    columns = [column[order] for column in (side, key, time, last)]
+    side, key, time, last = (column[order] for column in (side, key, time, last))
     nobody = np.full(len(order), -1, np.int64)
-    return Query(*columns, period=columns[2] // 3600, who=nobody, together=False)
+    return Query(side, key, time, last, nobody, hour=3600, together=False)
 
 
 def _programmes(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
