@@ -8,7 +8,7 @@ from .frame import Experiment, Found, judge
 from .gdj_03 import gdj_for, recalls
 from .lab import Lab, Rows
 from .streams import at_hand, replay_streams
-from .style import legend_below, lines
+from .style import legend_below, lines, logarithmic
 
 POLICIES = ("prob", "age", "rand")
 
@@ -33,12 +33,12 @@ def run(lab: Lab) -> Found:
         for axes, name in zip(panels, names, strict=False):
             curves = {p: by_window.curve("within", "recall", streams=name, policy=p) for p in who}
             lines(axes, curves, "window, time units", "recall", name, legend=False)
-            axes.set_xscale("log")
+            logarithmic(axes, windows)
         curves = {p: by_domain.curve("domain", "recall", policy=p) for p in who}
         lines(
             panels[-1], curves, "values of the join attribute", "recall", "synthetic", legend=False
         )
-        panels[-1].set_xscale("log")
+        logarithmic(panels[-1], domains)
         for axes in panels:
             axes.set_ylim(bottom=0)
         legend_below(figure, panels[0])

@@ -9,7 +9,7 @@ from ..counting import LossyCounter, theorem_2
 from ..workloads.zipf import popularity
 from .frame import Experiment, Found, judge
 from .lab import Lab
-from .style import legend_below, lines
+from .style import legend_below, lines, logarithmic
 
 DOMAIN, ITEMS = 3000, 100_000
 SHOWN = {"bound": "bound of theorem 2", "peak": "Max", "pruned": "Prune"}
@@ -50,7 +50,7 @@ def run(lab: Lab) -> Found:
         ):
             lines(axes, curves, x, "keys held", title, legend=False, labels=str, plain=True)
             axes.set_yscale("log")
-        panels[1].set_xscale("log")
+        logarithmic(panels[1], (0.0005, 0.001, 0.002, 0.005, 0.01))
         legend_below(figure, panels[0])
 
     peaks = table.curve("z", "peak", epsilon=0.001)[1]

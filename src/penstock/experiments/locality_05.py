@@ -9,7 +9,7 @@ from ..profiling import Weights, fit_likelihood, permuted, rank_keys
 from .frame import Experiment, Found, judge, span
 from .lab import Lab
 from .streams import TRADES, keys_of
-from .style import lines
+from .style import lines, logarithmic
 
 SUPPORT = 0.01
 H = 50  # tuples that the model looks back on
@@ -23,7 +23,7 @@ def run(lab: Lab) -> Found:
     weights = fit_likelihood(rank, H)
     epsilons = lab.pick((0.0005, 0.001, 0.002, 0.005, 0.01), (0.002, 0.01))
     space = [_space(rank, share, weights, epsilon) for epsilon in epsilons]
-    memories = lab.pick((60, 80, 100, 150, 200, 300, 400, 600), (100, 300))
+    memories = lab.pick((110, 150, 200, 300, 400, 600, 800), (150, 300))
     wrong = [_false_positives(rank, share, memory) for memory in memories]
     streams = {
         "uniform": np.random.default_rng(0).integers(0, len(share), len(rank)),
@@ -57,7 +57,7 @@ def run(lab: Lab) -> Found:
             three, shown, "ε", "keys held at most", "(c) entropy and space", labels=str, plain=True
         )
         for axes in (one, three):
-            axes.set_xscale("log")
+            logarithmic(axes, epsilons)
 
     tight = [row["foretold"] / row["held"] for row in space]
     close = [row["steady"] / row["held"] for row in space]

@@ -9,8 +9,8 @@ from typing import Any
 from .frame import Experiment, Found
 from .style import RULES
 
-DPI = 96
-COLOURS = 64  # enough for lines and letters, and a quarter of the bytes
+DPI = 88
+COLOURS = 128  # enough for lines and letters, and a third of the bytes
 
 
 def write(experiment: Experiment, found: Found, folder: Path, seconds: float, quick: bool) -> None:
@@ -50,7 +50,9 @@ def draw(found: Found, path: Path) -> None:
         found.draw(figure)
         drawn = io.BytesIO()
         figure.savefig(drawn, dpi=DPI, format="png")
-    Image.open(drawn).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    picture = Image.open(drawn).convert("RGB")
+    # Thin lines are few of the pixels: by the spread of the colours, not by how often they come.
+    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
 
 
 def _short(value: Any) -> Any:

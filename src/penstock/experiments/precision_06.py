@@ -7,7 +7,7 @@ from .frame import Experiment, Found, judge
 from .lab import Lab
 from .precision_04 import NOTE
 from .recordings import cache_recording, hosts_or_walks
-from .style import lines
+from .style import lines, logarithmic
 
 RANGES = {0.5: "50 to 150 K", 1.0: "0 to 100 K"}  # by the variation of δ
 
@@ -52,7 +52,7 @@ def run(lab: Lab) -> Found:
                 labels=str,
                 plain=True,
             )
-            panel.set_xscale("log")
+            logarithmic(panel, alphas)
             panel.set_ylim(bottom=0)
         handles = panels[0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside lower center", ncols=3)

@@ -16,7 +16,7 @@ LOOK = {  # colour, marker
     "life": ("#53a4c8", "v"),
     "lru": ("#3c8d5a", "P"),
     "lfu": ("#2f6fb7", "^"),
-    "age": ("#b98fc4", "1"),
+    "age": ("#a45fb5", "d"),
     "gdj": ("#c8452f", "o"),
     "lba": ("#c8452f", "o"),
     "elba": ("#e59a3c", "s"),
@@ -24,6 +24,7 @@ LOOK = {  # colour, marker
 }
 OTHERS = ("#c8452f", "#2f6fb7", "#3c8d5a", "#e59a3c", "#7b5ea7", "#53a4c8", "#5f6368", "#1d1d1f")
 MARKERS = "o^sDvPx*"
+DASHES = ("-", "-", "--", "-.", ":", "-", "--", "-.")  # so that lines which coincide are seen
 RULES: Any = {
     "font.size": 9,
     "axes.titlesize": 10,
@@ -64,7 +65,9 @@ def lines(
 ) -> None:
     """Draw a line for each name; `plain` ones are told apart by number and not by policy."""
     for number, (name, (at, values)) in enumerate(curves.items()):
-        style = look("" if plain else name, number)
+        style = (
+            look("", number) | {"linestyle": DASHES[number % 8]} if plain else look(name, number)
+        )
         axes.plot(at, values, label=labels(name), **style)
     name_axes(axes, x, y, title)
     if legend:
@@ -77,6 +80,13 @@ def name_axes(axes: Any, x: str, y: str, title: str = "") -> None:
     axes.set_ylabel(y)
     if title:
         axes.set_title(title, loc="left")
+
+
+def logarithmic(axes: Any, ticks: Sequence[float]) -> None:
+    """Make the x axis logarithmic, with plain numbers at these places."""
+    axes.set_xscale("log")
+    axes.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
 
 
 def legend_below(figure: Any, axes: Any, columns: int = 6) -> None:
