@@ -26,6 +26,8 @@ def test_a_claim_holds_in_all_cases_in_part_or_not():
     assert judge("c", {"a": True, "b": False}, "ours") == ("c", IN_PART, "ours; not: b")
     assert judge("c", {"a": False, "b": False}, "ours") == ("c", FAILS, "ours")
     assert judge("c", iter([False, True]), "ours") == ("c", IN_PART, "ours")
+    many = {str(number): number > 9 for number in range(12)}
+    assert judge("c", many, "ours").ours == "ours; not: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
     with pytest.raises(ValueError, match="nothing is known"):
         judge("c", [], "ours")
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from .lab import Lab
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold here"
+NAMED = 8  # cases in which a claim does not hold
 
 
 class Verdict(NamedTuple):
@@ -58,9 +59,11 @@ def judge(claim: str, parts: Mapping[str, bool] | Iterable[bool], ours: str) -> 
         return Verdict(claim, HOLDS, ours)
     if good == 0:
         return Verdict(claim, FAILS, ours)
-    bad = [name for name, holds in named.items() if not holds]
-    tail = f"; not: {', '.join(map(str, bad))}" if isinstance(parts, Mapping) else ""
-    return Verdict(claim, IN_PART, ours + tail)
+    if not isinstance(parts, Mapping):
+        return Verdict(claim, IN_PART, ours)
+    bad = [str(name) for name, holds in named.items() if not holds]
+    more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+    return Verdict(claim, IN_PART, f"{ours}; not: {', '.join(bad[:NAMED])}{more}")
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

@@ -8,7 +8,7 @@ from ..precision import Workload, replay
 from .frame import Experiment, Found, judge
 from .lab import Lab
 from .recordings import LOGS, levels, table
-from .style import name_axes
+from .style import legend_below, name_axes
 
 DELTAS = {50: "Figure 4: δ_avg = 50 K", 500: "Figure 5: δ_avg = 500 K"}
 SECONDS = 240  # shown
@@ -27,14 +27,13 @@ def run(lab: Lab) -> Found:
 
     def draw(figure: Any) -> None:
         at = np.arange(SECONDS)
-        for axes, (delta, title) in zip(
-            figure.subplots(1, 2, sharey=True), DELTAS.items(), strict=True
-        ):
+        panels = figure.subplots(1, 2, sharey=True)
+        for axes, (delta, title) in zip(panels, DELTAS.items(), strict=True):
             low, high = bounds(logs[delta], np.arange(start + 1, start + SECONDS + 1))
             axes.fill_between(at, low, high, step="post", color="#f0c4bb", label="cached interval")
             axes.plot(at, values[shown, source], color="#1d1d1f", linewidth=1.2, label="value")
             name_axes(axes, "second", "traffic level, K", title)
-            axes.legend(loc="upper left")
+        legend_below(figure, panels[0])
 
     verdicts = [
         judge(
