@@ -21,7 +21,7 @@ from penstock.simulation import simulate_cell
 from penstock.spark.session import local
 from penstock.spark.sweep import sweep
 
-POLICIES = ["rand", "prob", "life", "hist", "heeb"]
+POLICIES = ["rand", "prob", "life", "heeb"]
 
 
 def cells_of(count: int) -> list[dict]:

@@ -57,7 +57,7 @@ def run(lab: Lab) -> Found:
                 f"method {m}": table.curve("percentile", "recall", streams=name, method=m)
                 for m in METHODS
             }
-            x = "initial credit, percentile from the lowest"
+            x = "percentile, from the lowest credit"
             lines(axes, shown, x, "recall", name, legend=False, labels=str, plain=True)
         legend_below(figure, panels[0])
 

@@ -31,7 +31,7 @@ def run(lab: Lab) -> Found:
             curves = {
                 p: table.curve("share", "recall", streams=name, policy=p) for p in ("gdj", *RIVALS)
             }
-            x = "buffer, share of an exact join's memory"
+            x = "buffer, share of full memory"
             lines(axes, curves, x, "recall", name, legend=False)
         legend_below(figure, panels[0])
 

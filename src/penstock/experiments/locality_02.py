@@ -65,7 +65,7 @@ def run(lab: Lab) -> Found:
                 labels=str,
                 plain=True,
             )
-            axes.set_ylim(0, 1.05)
+            axes.set_ylim(0, 1.2)
         legend_below(figure, panels[0], columns=4)
 
     def b(name: str, order: str, how: str, h: int) -> float:
