@@ -1,6 +1,18 @@
 """The command line: arguments in, report out. One file for each command."""
 
-from . import advise, broker, count, demo, policies, precision, profile, query, simulate, source
+from . import (
+    advise,
+    broker,
+    count,
+    demo,
+    policies,
+    precision,
+    profile,
+    query,
+    reproduce,
+    simulate,
+    source,
+)
 from .program import app, main
 
 __all__ = ["app", "main"]
@@ -11,6 +23,7 @@ app.command()(advise.advise)
 app.command()(policies.policies)
 app.command()(count.count)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 app.add_typer(precision.precision, name="precision")
 precision.precision.command()(source.source)
 precision.precision.command()(query.query)
