@@ -37,6 +37,7 @@ def still(made: Demo) -> Group:
 def _frame(made: Demo, end: int) -> Group:
     title = Text(f"What a cache knows of the temperature at {STATION}, {_days(made)}", "bold")
     legend = Text(
+        f"a column is an hour; the last {HOURS} are shown, and all of these days are counted\n"
         f"{VALUE} the reading of an hour    {BAND} the interval held in the cache\n"
         f"{SENT} the reading had left it: 1 message\n"
         f"{ASKED} a query needed it more precisely: 2 messages",
