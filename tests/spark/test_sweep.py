@@ -26,6 +26,13 @@ def test_the_same_as_here(spark, tmp_path):
     assert told[-1] == (24, 24)
 
 
+def test_more_jobs_than_run_at_once(spark, monkeypatch):
+    monkeypatch.setattr("penstock.spark.sweep.SMALLEST", 1)
+    cells = [{"x": x} for x in range(24)]
+    found = sweep(spark, cells, work=double)
+    assert [each["twice"] for each in found] == list(range(0, 48, 2))
+
+
 def test_a_frame_has_a_row_for_each_cell(spark):
     cells = [{"x": 1}, {"x": -1}]
     rows = {

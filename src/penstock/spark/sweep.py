@@ -9,6 +9,7 @@ anew, also where Spark itself does not do so (`local[2]` gives a task one chance
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +108,11 @@ def _in_jobs(
         def start(parts: Iterable[list[tuple[str, Given]]]) -> set[Future]:
             return {threads.submit(_job, session, work, part) for part in parts}
 
-        running = start(part for part, _ in zip(waiting, range(AT_ONCE), strict=False))
+        running = start(islice(waiting, AT_ONCE))
         while running:
             ended, running = wait(running, return_when=FIRST_COMPLETED)
             for job in ended:
-                running |= start(part for part, _ in zip(waiting, range(1), strict=False))
+                running |= start(islice(waiting, 1))
                 yield job.result()
 
 
