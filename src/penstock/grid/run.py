@@ -26,7 +26,8 @@ def run(
     pool: the workers; by default one for each core, for this call only.
 
     >>> from penstock.simulation import simulate_cell
-    >>> cells = [{"workload": "tower", "policy": "rand", "memory": k, "length": 60} for k in (2, 9)]
+    >>> tower = {"workload": "tower", "policy": "rand", "length": 60, "warmup": 0}
+    >>> cells = [tower | {"memory": 2}, tower | {"memory": 9}]
     >>> few, many = run(simulate_cell, cells, pool=Pool(workers=1))
     >>> few["results"] < many["results"] <= many["full"]
     True
