@@ -156,6 +156,7 @@ def test_rows_that_cannot_be_used_are_counted(spark, tmp_path):
     )
 
 
+@pytest.mark.slow  # five queries
 def test_another_rule_is_refused_and_the_checkpoint_lives_on(spark, tmp_path):
     readings, queries = walk(random.Random(2), 90)
     files = write(tmp_path, readings[:60], queries[:20], parts=1)
@@ -243,6 +244,7 @@ def test_who_asks_nothing_is_warned(spark):
         thin(frame, "k", "v", "at", rule="static:width=3")
 
 
+@pytest.mark.slow  # a Spark process of its own
 def test_over_connect(spark, tmp_path):
     readings, queries = walk(random.Random(4), 200)
     write(tmp_path, readings, queries, parts=2)

@@ -1,6 +1,8 @@
 """From streams to advice."""
 
+import itertools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,11 @@ from numpy.typing import NDArray
 from .. import policies
 from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
+from ..grid import cores
 from ..profiling import fit_zipf
 from ..workloads.trace import Ints
 from .advice import Advice, Streams
-from .curves import Curve, draw_curve, grid, refine
+from .curves import Curve, draw_curve, fill, grid, refine, rough
 from .draw import ERROR, WORK, draw_join, draw_lookup
 from .live import Live
 from .replay import Measured, replay_join, replay_lookup
@@ -25,6 +28,7 @@ TO_JOIN = (
     "prob", "life", "lba",
 )  # fmt: skip
 TO_CACHE = ("clock", "lru", "fifo", "sieve", "s3fifo", "wtinylfu", "lhd", "lfu", "rand")
+LEADERS = 4  # policies that are tried with many memories
 FEWEST = 200  # results, or references: fewer say nothing
 FEW = 2000
 
@@ -209,22 +213,29 @@ def _curves(
     replay: Callable[[str, float], Measured],
     progress: Progress | None,
 ) -> list[Curve]:
-    """Return the curves, the best first: who needs the least memory for the goal."""
-    done = 0
-    total = len(names) * (len(rows) - 1)
+    """Return the curves, the best first: who needs the least memory for the goal.
+
+    All are tried with few memories, and the leaders with many. Compiled code lets other threads
+    run, so each core has a policy of its own.
+    """
+    few = rough(rows)
+    total = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
+    count = itertools.count(1)
 
     def told(policy: str, budget: float) -> Measured:
-        nonlocal done
         found = replay(policy, budget)
-        done = min(done + 1, total)
+        done = min(next(count), total)
         if progress is not None:
             progress(done, total)
         return found
 
-    curves = [draw_curve(name, rows, most, told) for name in names]
-    curves.sort(key=lambda curve: _need(curve, goal))
-    leaders = [refine(curve, goal, replay) for curve in curves[:2]]
-    return sorted(leaders, key=lambda curve: _need(curve, goal)) + curves[2:]
+    with ThreadPoolExecutor(cores()) as pool:
+        curves = list(pool.map(lambda name: draw_curve(name, few, most, told), names))
+        curves.sort(key=lambda curve: _need(curve, goal))
+        leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
+        leaders.sort(key=lambda curve: _need(curve, goal))
+        leaders[:2] = pool.map(lambda curve: refine(curve, goal, replay), leaders[:2])
+    return sorted(leaders, key=lambda curve: _need(curve, goal)) + curves[LEADERS:]
 
 
 def _need(curve: Curve, goal: float) -> float:

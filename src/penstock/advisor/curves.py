@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from ..workloads.trace import Ints
 from .replay import Measured
 
-SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)  # of the rows alive on average
+# Of the rows alive on average. Every policy is tried with every second one, the best with all.
+SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
+ALL_TRIED = 2
 REFINED = 3  # further replays, where a curve passes a target
 
 Replay = Callable[[str, float], Measured]  # of a policy and a budget
@@ -73,7 +75,7 @@ def grid(mean: float, peak: int) -> Ints:
     """Return the memories to try: shares of the rows alive on average, and on to the most.
 
     >>> grid(100, 100).tolist()
-    [1, 2, 5, 10, 20, 35, 50, 75, 100]
+    [1, 2, 5, 7, 10, 14, 20, 32, 50, 72, 100]
     """
     rows = [share * mean for share in SHARES]
     if peak > 1.3 * mean:
@@ -82,11 +84,23 @@ def grid(mean: float, peak: int) -> Ints:
     return np.unique(np.append(whole[whole < peak], peak))
 
 
+def rough(rows: Ints) -> Ints:
+    """Return those of a grid that every policy is tried with."""
+    return np.append(rows[:-1:ALL_TRIED], rows[-1])
+
+
 def draw_curve(policy: str, rows: Ints, most: float, replay: Replay) -> Curve:
     """Return the curve of a policy; with the last of `rows` it finds `most`, which is known."""
     found = [replay(policy, int(budget)) for budget in rows[:-1]] + [Measured(most, 0.0)]
     share, error = (np.array(column) for column in zip(*found, strict=True))
     return Curve(policy, rows, share, error)
+
+
+def fill(curve: Curve, rows: Ints, replay: Replay) -> Curve:
+    """Return the curve with all of these points."""
+    for budget in np.setdiff1d(rows, curve.rows).tolist():
+        curve = curve.with_point(budget, replay(curve.policy, budget))
+    return curve
 
 
 def refine(curve: Curve, target: float, replay: Replay) -> Curve:

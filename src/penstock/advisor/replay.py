@@ -49,7 +49,7 @@ def _weighted_results(join: Join, sample: JoinSample, start: int, stop: int) -> 
     offset = start - int(join.counters["arrived"].sum())  # rows before a stretch were left out
     for begin in range(start, stop, PART):
         matches = _push(join, sample, begin, min(begin + PART, stop), emit=True).rows
-        latest = matches.max(axis=1, initial=-1) + offset
+        latest = np.maximum(matches[:, 0], matches[:, 1]) + offset
         found += float(sample.weight[latest].sum())
     return found
 
