@@ -18,6 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+# As a script, and as a module: `bench` is beside this folder.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from bench.advisor_streams import Rows, caches, joins
 from penstock.advisor import advise_join, advise_lookup
 from penstock.advisor.draw import WORK

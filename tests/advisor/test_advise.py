@@ -1,6 +1,7 @@
 """Advice for arrays and for files, and what it says where it cannot know."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,11 @@ def test_the_answer_holds_what_it_promises(made):
         join.push(side, key, time, emit=False)
         assert join.results / full == pytest.approx(other.share, abs=0.03)
     assert made.half.share < answer.share < made.double.share
+
+
+@pytest.mark.parametrize("target", [0.1, 0.33, 0.5, 0.77, 0.8, 0.95])
+def test_the_answer_is_not_less_than_the_target(made, target):
+    assert replace(made, target=target).answer.share >= target - 1e-9
 
 
 def test_no_other_policy_needs_less(made):
@@ -201,7 +207,7 @@ def test_one_sentence_and_exit_code_2(files, options, said):
         ("k,t\na,1\n", "k,t\na,2026-01-01\n", "times must be of one kind in both files"),
         ("k,t\na,1\n", "k,t\nb,9\n", "no key in common"),
         ("k,t\na,1\n", "k,t\n,9\n", "must hold values, got nothing but gaps"),
-        ("k,t\na,1\n", "q,t\nb,9\n", "has no column 'k' for the key"),
+        ("k,t\na,1\n", "q,t\nb,9\n", "has no column 'k' for the key; choose of q, t"),
         ("k,t\na,1\n", "k,t\na,2\na,1\n", "must not go back"),
     ],
 )

@@ -27,6 +27,27 @@ def test_errors_widen_the_answer():
     assert low < rows < high
 
 
+def test_between_two_points_the_truth_may_lie_off_the_line():
+    assert RISING.at(100).error == pytest.approx(0.05)
+    halfway = RISING.at(10**1.5)
+    assert halfway.error == pytest.approx(0.05 + 0.4 / 4)
+    assert RISING.at(1000).error == RISING.at(5000).error == 0
+
+
+def test_flat_parts_are_not_replayed():
+    asked = []
+
+    def replay(policy, budget):
+        asked.append(budget)
+        return Measured(0.5 if budget < 50 else 0.99, 0.0)
+
+    rows = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500])
+    curve = draw_curve("lru", rows, 1.0, replay)
+    assert sorted(asked) == curve.rows[:-1].tolist()
+    assert {1, 20, 50} <= set(asked)  # on both sides of the step
+    assert not {2, 200} & set(asked)
+
+
 def test_nothing_reaches_more_than_there_is():
     short = Curve("lru", np.array([10, 100]), np.array([0.2, 0.6]), np.zeros(2))
     assert short.rows_for(0.61) is None

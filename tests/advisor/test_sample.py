@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.advisor.crowd import may_be_kept, pairs_with
 from penstock.advisor.draw import draw_join
-from penstock.advisor.hot import KeyTable, Split, split_keys, weights_of
+from penstock.advisor.hot import KeyTable, Limits, Split, split_keys, thinned, weights_of
 from penstock.advisor.live import live_by_bins, live_rows
 from penstock.advisor.replay import replay_join
 from penstock.advisor.sample import join_sample
@@ -22,7 +23,15 @@ ROW = st.tuples(st.integers(0, 1), st.integers(0, 4), st.integers(0, 3))
 def streams(drawn):
     """Return columns from (side, key, gap); a key's weight is 1 or 3."""
     side, key, gap = (np.array(column, np.int64) for column in zip(*drawn, strict=True))
-    return side.astype(np.int8), key, np.cumsum(gap), np.where(key % 2, 3, 1)
+    return side.astype(np.int8), key, np.cumsum(gap), np.where(key % 2, 3.0, 1.0)
+
+
+def in_order(drawn):
+    """Return columns of side, key, time and weight in (time, side) order, and the same as rows."""
+    side, key, time, weight = streams(drawn)
+    order = np.lexsort((side, time))
+    columns = [each[order] for each in (side, key, time, weight)]
+    return columns, list(zip(*(each.tolist() for each in columns), strict=True))
 
 
 @given(st.lists(ROW, min_size=1, max_size=60), st.integers(0, 9))
@@ -44,17 +53,58 @@ def test_bins_tell_about_the_same():
 
 @given(st.lists(ROW, min_size=1, max_size=60), st.integers(0, 9), st.integers(1, 12))
 def test_a_weighted_replay_is_that_of_the_twin(drawn, within, budget):
-    side, key, time, weight = streams(drawn)
-    order = np.lexsort((side, time))
-    columns = [each[order] for each in (side, key, time, weight)]
-    rows = list(zip(*(each.tolist() for each in columns), strict=True))
-    split = Split(np.ones(5, bool), 1, 1.0, 0.0)
-    sample = join_sample(*columns, within, WHOLE, split)
+    columns, rows = in_order(drawn)
+    split = Split(np.zeros(5, bool), 3, np.ones(5), Limits(0.01), 1.0)
+    cold = np.zeros(len(rows), bool)  # a row stands for as many rows of other keys
+    sample = join_sample(*columns, cold, within, WHOLE, split)
     full = naive.matches(rows, within)
     assert sample.matches.sum() == full
     if full:
         found = naive.weighted_fifo(rows, within, budget)
         assert replay_join(sample, "fifo", budget).share == pytest.approx(found / full)
+
+
+@given(st.lists(ROW, min_size=1, max_size=60), st.integers(0, 9), st.integers(2, 20))
+def test_a_replay_with_crowded_keys_is_that_of_the_twin(drawn, within, budget):
+    (side, key, time, _), rows = in_order(drawn)
+    hot, ones = np.ones(len(rows), bool), np.ones(len(rows))
+    split = Split(np.ones(5, bool), 1, np.ones(5), Limits(0.01, crowd=2), 1.0)
+    sample = join_sample(side, key, time, ones, hot, within, WHOLE, split)
+    stands = dict(zip(key.tolist(), sample.weight.tolist(), strict=True))
+    kept = naive.every_nth(rows, stands)
+    assert np.flatnonzero(sample.kept).tolist() == kept
+    barred = set(range(len(rows))) - set(kept)
+    weighted = [(*row[:3], stands[row[1]]) for row in rows]
+    full = naive.matches(weighted, within, barred)
+    assert sample.matches.sum() == pytest.approx(full)
+    if full:
+        found = naive.weighted_fifo(weighted, within, budget, barred)
+        assert replay_join(sample, "fifo", budget).share == pytest.approx(found / full)
+
+
+@given(st.lists(ROW, min_size=1, max_size=60), st.integers(0, 9), st.sets(st.integers(0, 59)))
+def test_pairs_are_those_of_the_twin(drawn, within, barred):
+    (side, key, time, _), rows = in_order(drawn)
+    kept = np.array([place not in barred for place in range(len(rows))])
+    expected = [naive.partners(rows, place, within, barred) for place in range(len(rows))]
+    assert pairs_with(kept, side, key, time, within).tolist() == expected
+
+
+def test_of_a_crowd_about_so_many_are_alive():
+    side, key, time = skewed(rows=20_000, keys=50)
+    kept, stands = may_be_kept(side, time, key, 5000, crowd=40)
+    mine = kept & (key == 0) & (time >= 10_000) & (time < 15_000)
+    assert 30 <= mine.sum() <= 50
+    assert stands[key == 0][0] * kept[key == 0].sum() == pytest.approx((key == 0).sum(), rel=0.05)
+    assert (stands[key == 49] >= 1).all()
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=20), st.floats(1, 5000))
+def test_who_comes_more_often_still_does(alive, rush):
+    alive = np.sort(np.array(alive))
+    left = alive / thinned(alive, rush)
+    assert (np.diff(left) >= -0.07 * left[1:]).all()  # sixteenths round
+    assert (left <= alive).all()
 
 
 def skewed(rows=60_000, keys=3000, power=3.0, seed=1):
@@ -81,7 +131,7 @@ def test_samples_tell_the_truth_within_their_error(within):
     sample, live = draw_join(side, key, time, within, 25_000, 0.02, 3)
     assert not sample.whole
     assert len(sample.key) < 0.8 * len(key)
-    assert sample.weighted or len(sample.parts) >= 3  # else there would be no error to tell
+    assert (sample.weight > 1).any() or len(sample.parts) >= 3  # else there would be no error
     full, _ = draw_join(side, key, time, within, 10**9, 0.02, 0)
     for policy in ("fifo", "prob"):
         for share in (0.05, 0.3):
@@ -95,7 +145,7 @@ class TestHotKeys:
     table = KeyTable(np.arange(1000), np.r_[5000, np.full(999, 10)], np.r_[1e5, np.full(999, 50.0)])
 
     def test_the_one_that_makes_most_results_is_always_in(self):
-        split = split_keys(self.table, most=0.1, heaviest=64, error=0.02)
+        split = split_keys(self.table, most=0.1, heaviest=64, limits=Limits(0.02))
         assert split.hot[0]
         assert not split.hot[1:].all()
         for seed in range(20):
@@ -104,7 +154,7 @@ class TestHotKeys:
             assert set(weight[1:].tolist()) <= {0, 1, split.weight}
 
     def test_the_sample_stands_for_all_rows(self):
-        split = split_keys(self.table, most=0.1, heaviest=64, error=0.02)
+        split = split_keys(self.table, most=0.1, heaviest=64, limits=Limits(0.02))
         totals = [
             (weights_of(self.table, split, seed) * self.table.rows).sum() for seed in range(200)
         ]
@@ -114,15 +164,14 @@ class TestHotKeys:
     def test_chance_adds_no_more_than_was_allowed(self, rows, error):
         rows = np.array(rows)
         table = KeyTable(np.arange(len(rows)), rows, rows.astype(float) ** 2)
-        split = split_keys(table, most=0.0, heaviest=64, error=error)
+        split = split_keys(table, most=0.0, heaviest=64, limits=Limits(error))
         cold = ~split.hot
         variance = 0.25 * (split.weight - 1) * (table.share[cold] ** 2).sum()
         assert variance <= error**2 * (1 + 1e-9)
-        assert split.spread**2 == pytest.approx(4 * variance)
 
     def test_a_weight_leaves_slots_in_a_small_memory(self):
-        assert split_keys(self.table, most=0.0, heaviest=4, error=0.5).weight <= 4
-        assert split_keys(self.table, most=0.0, heaviest=1, error=0.5).everything
+        assert split_keys(self.table, most=0.0, heaviest=4, limits=Limits(0.5)).weight <= 4
+        assert split_keys(self.table, most=0.0, heaviest=1, limits=Limits(0.5)).everything
 
 
 @given(

@@ -48,7 +48,7 @@ def test_options_have_the_declared_types(text, options):
     [
         (
             "length=5",
-            "unknown parameter 'length' of workload 'rain'; Known: drops, wind, wet, kind",
+            "unknown parameter 'length' of workload 'rain'; known: drops, wind, wet, kind",
         ),
         ("drop=5", "unknown parameter 'drop' of workload 'rain'; did you mean 'drops'?"),
         ("drops=half", "parameter 'drops' of workload 'rain' must be of type int, got 'half'"),

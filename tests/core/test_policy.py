@@ -80,8 +80,8 @@ def test_a_policy_is_asked_for_by_name_and_parameters(text, policy, params):
     ("text", "sentence"),
     [
         ("tunde", "unknown policy 'tunde'; did you mean 'tuned'? Known: tuned, plain"),
-        ("xyz", "unknown policy 'xyz'; Known: tuned, plain"),
-        ("", "unknown policy ''; Known: tuned, plain"),
+        ("xyz", "unknown policy 'xyz'; known: tuned, plain"),
+        ("", "unknown policy ''; known: tuned, plain"),
         ("Plain", "unknown policy 'Plain'; did you mean 'plain'? Known: tuned, plain"),
         ("plain:rate=1", "unknown parameter 'rate' of policy 'plain'; it has none"),
         (
@@ -91,7 +91,7 @@ def test_a_policy_is_asked_for_by_name_and_parameters(text, policy, params):
         ),
         (
             "tuned:setup=1",
-            "unknown parameter 'setup' of policy 'tuned'; Known: rate, size, mode, strict",
+            "unknown parameter 'setup' of policy 'tuned'; known: rate, size, mode, strict",
         ),
         ("tuned:rate", "parameter 'rate' of policy 'tuned' must be written key=value"),
         ("tuned:rate=", "parameter 'rate=' of policy 'tuned' must be written key=value"),

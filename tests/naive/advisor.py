@@ -11,16 +11,17 @@ def live(times, within, weights):
     return mean, max(alive)
 
 
-def weighted_fifo(rows, within, budget):
+def weighted_fifo(rows, within, budget, barred=()):
     """Return the weighted results of a join whose oldest row goes when the weights exceed a budget.
 
-    rows: (side, key, time, weight) in order. A row heavier than the budget is not kept.
+    rows: (side, key, time, weight) in order. A row heavier than the budget is not kept, nor are
+    those whose places are `barred`.
     """
     held, found = [], 0
-    for side, key, time, weight in rows:
+    for place, (side, key, time, weight) in enumerate(rows):
         held = [each for each in held if each[2] >= time - within]
         found += sum(weight for each in held if each[0] != side and each[1] == key)
-        if weight > budget:
+        if weight > budget or place in barred:
             continue
         while sum(each[3] for each in held) + weight > budget:
             held.pop(0)
@@ -28,11 +29,29 @@ def weighted_fifo(rows, within, budget):
     return found
 
 
-def matches(rows, within):
-    """Return the weighted results of an unlimited memory."""
+def matches(rows, within, barred=()):
+    """Return the weighted results of an unlimited memory that keeps all but those `barred`."""
+    return sum(later[3] * partners(rows, place, within, barred) for place, later in enumerate(rows))
+
+
+def partners(rows, place, within, barred=()):
+    """Return with how many earlier rows, of those that are not `barred`, a row matches."""
+    side, key, time = rows[place][:3]
     return sum(
-        later[3]
-        for place, later in enumerate(rows)
-        for earlier in rows[:place]
-        if earlier[0] != later[0] and earlier[1] == later[1] and later[2] - earlier[2] <= within
+        1
+        for before, earlier in enumerate(rows[:place])
+        if before not in barred
+        and earlier[0] != side
+        and earlier[1] == key
+        and time - earlier[2] <= within
     )
+
+
+def every_nth(rows, stands):
+    """Return the places of rows that may be kept: of each key and side, 1 of so many."""
+    seen, kept = {}, []
+    for place, (side, key, *_) in enumerate(rows):
+        count = seen[side, key] = seen.get((side, key), 0) + 1
+        if int(count / stands[key]) > int((count - 1) / stands[key]):
+            kept.append(place)
+    return kept

@@ -1,6 +1,7 @@
 """The answer: which policy, how much memory, what more or less of it would give."""
 
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 from .curves import Curve
@@ -69,7 +70,8 @@ class Advice:
     def answer(self) -> Answer:
         """The least memory for the target; where none reaches it, for nearly all there is."""
         rows = self.best.rows_for(self.goal)
-        return self.with_rows(self.streams.peak if rows is None else round(rows))
+        # Up to the next whole row: less than the target would be less than was asked for.
+        return self.with_rows(self.streams.peak if rows is None else ceil(rows - 1e-9))
 
     @property
     def goal(self) -> float:

@@ -73,7 +73,6 @@ def advise_join(
     check_streams(side, key, time, within)
     sample, live = draw_join(side, key, time, within, work, error, seed)
     keys, counts = np.unique(key, return_counts=True)
-    hottest = float(np.bincount(np.searchsorted(keys, sample.key), _worth(sample)).max())
     streams = Streams(
         JOINING,
         name,
@@ -83,7 +82,7 @@ def advise_join(
         live.peak,
         1.0,
         skew_of(counts),
-        hottest,
+        sample.hottest,
         payload,
         call,
     )
@@ -102,7 +101,7 @@ def from_join_sample(
     progress: Progress | None,
 ) -> Advice:
     """Return the advice that a sample leads to, wherever it was drawn."""
-    found = float((sample.matches / max(1, sample.weight.max())).sum())
+    found = float((sample.exact / sample.worth).sum())
     _check_enough(found, "results", sample.whole)
     names = [
         each
@@ -119,8 +118,9 @@ def from_join_sample(
     sampled = {
         "rows": len(sample.key),
         "stretches": len(sample.parts),
-        "weight": int(sample.weight.max()),
-        "results": float(sample.matches.sum()),
+        "weight": int(sample.keys.alike.max()),
+        "crowded": round(float((sample.weight / sample.keys.alike[sample.keys.number]).max()), 1),
+        "results": float(sample.exact.sum()),
         "whole": sample.whole,
     }
     return Advice(streams, target, curves, sampled, doubts + _few(found, "results"))
@@ -215,26 +215,28 @@ def _curves(
 ) -> list[Curve]:
     """Return the curves, the best first: who needs the least memory for the goal.
 
-    All are tried with few memories, and the leaders with many. Compiled code lets other threads
-    run, so each core has a policy of its own.
+    All are tried with few memories, and the leaders with many where their curves are steep.
+    Compiled code lets other threads run, so each core has a policy of its own.
     """
-    few = rough(rows)
-    total = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
-    count = itertools.count(1)
+    few, asked = rough(rows), itertools.count(1)
+    most_asked = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
 
     def told(policy: str, budget: float) -> Measured:
         found = replay(policy, budget)
-        done = min(next(count), total)
         if progress is not None:
-            progress(done, total)
+            progress(min(next(asked), most_asked), most_asked)
         return found
 
     with ThreadPoolExecutor(cores()) as pool:
-        curves = list(pool.map(lambda name: draw_curve(name, few, most, told), names))
+        # Those that take longest first, so that no core waits for the other in the end.
+        drawn = pool.map(lambda name: draw_curve(name, few, most, told), reversed(names))
+        curves = list(drawn)[::-1]
         curves.sort(key=lambda curve: _need(curve, goal))
         leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
         leaders.sort(key=lambda curve: _need(curve, goal))
         leaders[:2] = pool.map(lambda curve: refine(curve, goal, replay), leaders[:2])
+    if progress is not None:
+        progress(most_asked, most_asked)
     return sorted(leaders, key=lambda curve: _need(curve, goal)) + curves[LEADERS:]
 
 
@@ -247,15 +249,6 @@ def _chosen(tried: Sequence[str], usual: Sequence[str], problem: str) -> list[st
     for name in names:
         policies.choose(name, problem)
     return names
-
-
-def _worth(sample: JoinSample) -> NDArray[np.float64]:
-    """Return which part of all results each row of a sample completes."""
-    from ..offline import exact_results
-
-    end = None if sample.within is None else sample.time + sample.within
-    found = exact_results(sample.side, sample.key, sample.time, end)[0] * sample.weight
-    return found / max(1.0, float(found.sum()))
 
 
 def skew_of(counts: Any) -> float | None:

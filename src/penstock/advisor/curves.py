@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from ..workloads.trace import Ints
 from .replay import Measured
 
-# Of the rows alive on average. Every policy is tried with every second one, the best with all.
+# Of the rows alive on average. Every policy is tried with every second one, the best with all, but
+# only where the curve is steep.
 SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
 ALL_TRIED = 2
+STEEP = 0.04  # between two points; the truth lies about a quarter of it off the line at most
 REFINED = 3  # further replays, where a curve passes a target
 
 Replay = Callable[[str, float], Measured]  # of a policy and a budget
@@ -36,11 +38,19 @@ class Curve:
         if rows < self.rows[0]:  # nothing is found with nothing
             part = rows / self.rows[0]
             return Measured(float(part * self.share[0]), float(self.error[0]))
-        at = np.log(rows)
+        at, points = np.log(rows), np.log(self.rows)
         return Measured(
-            float(np.interp(at, np.log(self.rows), self.share)),
-            float(np.interp(at, np.log(self.rows), self.error)),
+            float(np.interp(at, points, self.share)),
+            float(np.interp(at, points, self.error)) + self._bend(at, points),
         )
+
+    def _bend(self, at: float, points: NDArray[np.float64]) -> float:
+        """Return how far the truth may lie off the line between two points."""
+        place = min(int(np.searchsorted(points, at)), len(points) - 1)
+        if place == 0 or at >= points[place]:
+            return 0.0
+        part = (at - points[place - 1]) / (points[place] - points[place - 1])
+        return float(part * (1 - part) * abs(self.share[place] - self.share[place - 1]))
 
     def rows_for(self, target: float, sigmas: float = 0.0) -> float | None:
         """Return the least memory that finds so much; None if none does.
@@ -90,17 +100,38 @@ def rough(rows: Ints) -> Ints:
 
 
 def draw_curve(policy: str, rows: Ints, most: float, replay: Replay) -> Curve:
-    """Return the curve of a policy; with the last of `rows` it finds `most`, which is known."""
-    found = [replay(policy, int(budget)) for budget in rows[:-1]] + [Measured(most, 0.0)]
-    share, error = (np.array(column) for column in zip(*found, strict=True))
-    return Curve(policy, rows, share, error)
+    """Return the curve of a policy; with the last of `rows` it finds `most`, which is known.
+
+    The first point and one in the middle are always there, the others where the curve is steep.
+    """
+    first, last = int(rows[0]), int(rows[-1])
+    curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
+    if first < last:
+        curve = curve.with_point(first, replay(policy, first))
+    middle = int(rows[len(rows) * 2 // 5])
+    if first < middle < last:
+        curve = curve.with_point(middle, replay(policy, middle))
+    return fill(curve, rows, replay)
 
 
 def fill(curve: Curve, rows: Ints, replay: Replay) -> Curve:
-    """Return the curve with all of these points."""
-    for budget in np.setdiff1d(rows, curve.rows).tolist():
+    """Return the curve with those of these points that lie where it is steep."""
+    while True:
+        budget = _steepest(curve, rows)
+        if budget is None:
+            return curve
         curve = curve.with_point(budget, replay(curve.policy, budget))
-    return curve
+
+
+def _steepest(curve: Curve, rows: Ints) -> int | None:
+    """Return the middle of the points to be had where a curve rises most, if it is steep there."""
+    for place in np.argsort(-np.abs(np.diff(curve.share))).tolist():
+        if abs(curve.share[place + 1] - curve.share[place]) <= STEEP:
+            break
+        between = rows[(rows > curve.rows[place]) & (rows < curve.rows[place + 1])]
+        if len(between):
+            return int(between[len(between) // 2])
+    return None
 
 
 def refine(curve: Curve, target: float, replay: Replay) -> Curve:

@@ -1,19 +1,27 @@
 """Samples of streams that lie in arrays."""
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import exact_results
 from ..workloads.trace import Ints
-from .hot import KeyTable, Split, split_keys, weights_of
+from .hot import KeyTable, Limits, Split, split_keys, weights_of
 from .live import Live, live_rows
-from .sample import JoinSample, LookupSample, join_sample
-from .stretches import WHOLE, Stretch, choose_stretches
+from .sample import JoinSample, LookupSample, join_sample, lookup_sample
+from .stretches import FEWEST, WHOLE, Stretch, choose_stretches, part_of
 
 WORK = 600_000  # rows, or as much in matches, that every replay takes
 ERROR = 0.01  # one standard deviation
 SLOTS = 3200  # a weight leaves so many in the whole window, and so 32 in a memory of 1 %
-COARSEST = 0.08  # an error beyond which more work is better than less of it
+# What to give up, the first first: see `Limits`; then certainty.
+CROWDS = (
+    (np.inf, np.inf), (np.inf, 1000), (np.inf, 250), (np.inf, 100), (4000, 100), (1000, 50), (500, 50)
+)  # fmt: skip
+COARSER = tuple(product((1, 2, 4, 8), CROWDS))
+MANY = 8  # stretches of time, that tell their own error well
+LITTLE_MORE = 1.25  # than the work wanted is no reason to give up more
 BINS = 65_536  # of time
 
 
@@ -29,8 +37,12 @@ def draw_join(
         rows, edges = np.histogram(time, min(BINS, max(1, int(time[-1] - time[0]))))
         stretches = choose_stretches(edges, rows, part, live.mean, within, seed)
     weight = weights_of(table, split, seed)[number]
-    kept = np.flatnonzero((weight > 0) & _inside(time, stretches))
-    taken = side[kept], key[kept], time[kept], weight[kept]
+    hot = split.hot[number]
+    inside = (weight > 0) & _inside(time, stretches)
+    if (split.thin > 1).any():
+        inside &= ~hot | (np.random.default_rng(seed).random(len(key)) * weight < 1)
+    kept = np.flatnonzero(inside)
+    taken = side[kept], key[kept], time[kept], weight[kept], hot[kept]
     return join_sample(*taken, within, stretches, split), live
 
 
@@ -51,16 +63,32 @@ def plan(
     """Return which keys to take, and which part of the time, so that about `work` is left.
 
     Keys are left out as far as a small memory has slots for; what is still too much is left out of
-    the time. Where there is no window, or too few of them, a larger error has to do.
+    the time. Where there is no window, or too few of them for a good number of stretches, rows of
+    the hottest keys are left out too, and then a larger error has to do.
     """
     total = max(1.0, float(table.work.sum()))
-    while True:
-        split = split_keys(table, work / total, live / SLOTS, error)
-        part = min(1.0, work / (total * split.work))
-        windows = part * table.rows.sum() / max(1.0, live)
-        if part == 1 or (within is not None and windows >= 2) or error >= COARSEST:
-            return split, part if within is not None else 1.0
-        error *= 2
+    windows = float(table.rows.sum()) / max(1.0, live)
+    tried: list[tuple[float, Split, float]] = []
+    for fewest, (times, (rush, crowd)) in product((MANY, FEWEST), COARSER):
+        limits = Limits(times * error, rush, crowd)
+        split = split_keys(table, work / total, live / SLOTS, limits, windows)
+        wanted = work / (total * split.work)
+        part = 1.0 if within is None else part_of(wanted, windows, fewest)
+        tried.append((total * split.work * part, split, part))
+        if tried[-1][0] <= LITTLE_MORE * work:
+            break
+    _, split, part = min(tried, key=lambda each: each[0])
+    return split, part
+
+
+def plan_lookup(table: KeyTable, work: int, error: float) -> Split:
+    """Return which keys to take, so that about `work` references are left."""
+    total = int(table.rows.sum())
+    for times in (1, 2, 4, 8):
+        split = split_keys(table, work / total, len(table.key) / SLOTS, Limits(times * error))
+        if total * split.work <= LITTLE_MORE * work:
+            break
+    return split
 
 
 def _inside(time: Ints, stretches: tuple[Stretch, ...]) -> NDArray[np.bool_]:
@@ -75,7 +103,7 @@ def draw_lookup(key: Ints, work: int, error: float, seed: int) -> LookupSample:
     """Return a sample of references."""
     keys, number, rows = np.unique(key, return_inverse=True, return_counts=True)
     table = KeyTable(keys, rows, np.zeros(len(keys)))
-    split, _ = plan(table, float(len(keys)), work, error, None)
+    split = plan_lookup(table, work, error)
     weight = weights_of(table, split, seed)[number]
     kept = np.flatnonzero(weight > 0)
-    return LookupSample(np.ascontiguousarray(key[kept]), weight[kept], split.spread)
+    return lookup_sample(key[kept], weight[kept], split.hot[number[kept]])

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-EACH = 6  # windows in a stretch, where there are enough of them
+EACH = 4  # windows in a stretch, where there are enough of them
 SHORTEST = 2  # windows in a stretch: one to fill memories, one that counts
-FEWEST, MOST = 3, 24  # stretches: how far they are apart tells how far off all of them may be
+FEWEST, MOST = 3, 96  # stretches: how far they are apart tells how far off all of them may be
+TOO_MUCH = 0.7  # what would be left out would not be worth the warming up
 
 
 class Stretch(NamedTuple):
@@ -40,8 +41,8 @@ def choose_stretches(
     """
     total = float(rows.sum())
     windows = total / max(1.0, window_rows)
-    part = max(part, FEWEST * SHORTEST / windows)
-    if within is None or part > 0.7:  # what is left out would not be worth the warming up
+    part = part_of(part, windows, FEWEST)
+    if within is None or part == 1:
         return WHOLE
     count = int(np.clip(part * windows // EACH, FEWEST, MOST))
     came = np.concatenate(([0.0], np.cumsum(rows)))
@@ -51,6 +52,16 @@ def choose_stretches(
     warm = np.interp(first, came, edges)
     stop = np.interp(first + each, came, edges)
     return _apart(warm, stop, within)
+
+
+def part_of(wanted: float, windows: float, fewest: int) -> float:
+    """Return which part of the time to look at: not less than so many stretches, or all of it.
+
+    >>> part_of(0.01, windows=100, fewest=8), part_of(0.01, windows=20, fewest=8)
+    (0.16, 1.0)
+    """
+    part = max(wanted, fewest * SHORTEST / max(1.0, windows))
+    return 1.0 if part > TOO_MUCH else part
 
 
 def _apart(warm: NDArray, stop: NDArray, within: float) -> tuple[Stretch, ...]:

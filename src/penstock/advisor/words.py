@@ -66,6 +66,8 @@ def _replayed(made: Advice) -> str:
     parts = [f"{sampled['rows']:,} rows"]
     if sampled["weight"] > 1:
         parts.append(f"all of hot keys, 1 of {sampled['weight']} other keys")
+    if sampled.get("crowded", 1) > 1:
+        parts.append(f"of crowded keys 1 of up to {sampled['crowded']:.0f} rows kept")
     if sampled.get("stretches", 1) > 1:
         parts.append(f"{sampled['stretches']} stretches of time")
     return ", ".join(parts)

@@ -32,6 +32,17 @@ class _Group(TyperGroup):
             code = 130
         sys.exit(code if isinstance(code, int) else 0)
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Find a command, and keep its help from saying that flags are of type bool."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            _hide_types_of_flags(found, ctx)
+        return found
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the program's own options."""
+        return _hidden(super().get_params(ctx))
+
     def _with_dashes(self, sentence: str) -> str:
         """Name options as they are typed: what is `key=` in Python is `--key` here."""
         options = {name for each in self.commands.values() for p in each.params for name in p.opts}
@@ -40,6 +51,19 @@ class _Group(TyperGroup):
             return f"--{said[1]}" if f"--{said[1]}" in options else said[0]
 
         return re.sub(r"\b(\w+)=(?=[.,; ]|$)", typed, sentence)
+
+
+def _hide_types_of_flags(command: Any, ctx: Any) -> None:
+    for each in getattr(command, "commands", {}).values():
+        _hide_types_of_flags(each, ctx)
+    _hidden(command.get_params(ctx))
+
+
+def _hidden(params: list[Any]) -> list[Any]:
+    for each in params:
+        if getattr(each, "is_flag", False) and each.metavar is None:
+            each.metavar = ""
+    return params
 
 
 def _say(sentence: str) -> int:

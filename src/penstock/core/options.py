@@ -54,8 +54,8 @@ def read_options(
 def nearest(word: str, known: list[str]) -> str:
     """Return what to say to somebody who wrote a word that is not known."""
     close = get_close_matches(word, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}Known: {', '.join(known)}"
+    names = ", ".join(known)
+    return f"did you mean {close[0]!r}? Known: {names}" if close else f"known: {names}"
 
 
 def _read(whose: str, parameter: inspect.Parameter, text: str, word: str | None) -> Any:

@@ -17,7 +17,7 @@ from ..core.policy import JOINING, KEEP_ALL, UNKNOWN_SCALE, Chosen, Policy, Setu
 from ..core.shape import TWO_WAY, Joins, Shape
 from ..errors import BadInput
 from . import kernel
-from .batch import Window, prepare
+from .batch import Batch, Window, prepare
 from .dropping import make_dropping
 from .recount import recount
 from .refresh import most_arrivals, refreshed
@@ -131,6 +131,32 @@ class Join:
         moment instead of the window. `null` marks rows whose key is missing: they are counted and
         match nothing. `size` is in bytes. With `emit=False` results are counted and not listed.
         """
+        batch = self._batch(side, key, time, end, null, size)
+        return self._matches(self._take(batch.rows, kernel.LIST if emit else kernel.COUNT))
+
+    def tally(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        size: npt.ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Take a batch and return how many results each row completed, without listing them.
+
+        >>> Join(policy="fifo", budget=2, within=10).tally([0, 0, 1], [7, 7, 7], [0, 1, 2]).tolist()
+        [0, 0, 2]
+        """
+        if self.form.together:
+            raise BadInput("tally needs rows that are taken one by one; leave out together=")
+        first = self._next_row
+        rows = self._batch(side, key, time, None, None, size).rows
+        found = np.zeros(self._next_row - first, np.int64)
+        found[rows.row - first] = self._take(rows, kernel.TALLY)[:, 0]
+        return found
+
+    def _batch(self, side, key, time, end, null, size) -> Batch:
+        """Check a batch, and count who is in it."""
         if self.chosen.policy.needs_window and self.within is None and end is None:
             raise BadInput(
                 f"policy {self.chosen.policy.name!r} weighs what remains of a window, and there is "
@@ -143,35 +169,39 @@ class Join:
         self._next_row += int(batch.arrived.sum())
         self._outside += batch.arrived, batch.late, batch.null
         self._dropped += batch.dropped
+        return batch
+
+    def _take(self, rows: kernel.Rows, emit: int) -> np.ndarray:
+        """Take rows, some at a time, and return what the kernel wrote of their results."""
         if self._tuner is not None:
-            self._tuner.watch(self._shown(batch.rows), batch.rows.key[:, 0])
+            self._tuner.watch(self._shown(rows), rows.key[:, 0])
         width = self.form.shape.sides + (len(self.form.shape.joins) > 1)
         parts = [np.empty((0, width), np.int64)]
-        start, taken = 0, len(batch.rows.stream)
+        start, taken = 0, len(rows.stream)
         while start < taken:
-            stop = self._chunk_end(batch.rows, start)
+            stop = self._chunk_end(rows, start)
             self._reserve(stop - start)
-            parts += self._run(batch.rows, start, stop, emit, width)
+            parts += self._run(rows, start, stop, emit, width)
             self._states = tuple(refreshed(self.chosen.policy, each) for each in self._states)
             if self._tuner is not None and self._tuner.take(stop):
                 self._states = tuple(self._tuner.adopted(each) for each in self._states)
             start = stop
-        return self._matches(np.concatenate(parts))
+        return np.concatenate(parts)
 
     def _run(
-        self, rows: kernel.Rows, start: int, stop: int, emit: bool, width: int
+        self, rows: kernel.Rows, start: int, stop: int, emit: int, width: int
     ) -> list[np.ndarray]:
         """Take some rows, coming back with a larger page whenever the results fill the last one."""
         run = kernel.compile_join(self.chosen.policy, self.form)
         parts = []
-        page = 2 * (stop - start) if emit else 0
+        page = (0, 2 * (stop - start), stop - start)[emit]
         while start < stop:
             out = np.empty((page, width), np.int64)
             clock = self.delay or 0, self._slowest
             start, found, need = run(
-                self._tables, self._states, rows, start, stop, *clock, int(emit), out
+                self._tables, self._states, rows, start, stop, *clock, emit, out
             )
-            parts.append(out[:found] if emit else out)
+            parts.append(out[:found] if emit == kernel.LIST else out)
             page = max(page, need)
         return parts
 

@@ -33,6 +33,7 @@ NOW, BORN, TOGETHER = range(3)  # places of marks
 USED, BUDGET = range(2)  # columns of lanes
 NEVER = np.iinfo(np.int64).min  # the time before the first row
 AHEAD = 12  # arrivals between asking for a bucket and needing it
+COUNT, LIST, TALLY = range(3)  # what to do with results: count, list, or count for each row
 
 
 class Tables(NamedTuple):
@@ -332,7 +333,8 @@ def compile_join(policy: Policy, form: Form):
     need)`.
 
     It takes the rows from `start` and returns the first one not taken: `stop`, or one whose
-    results (`need` at most) do not fit behind the `found` ones in `out`.
+    results (`need` at most) do not fit behind the `found` ones in `out`. With `TALLY` each row has
+    a line of its own in `out`, which holds how many results it completed.
     """
     shape, lanes, counting, together, sized = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
@@ -453,15 +455,18 @@ def compile_join(policy: Policy, form: Form):
 
     def run(tables, states, rows, start, stop, delay, slowest, emit, out):
         room = len(tables.held.at) - 1
-        found = np.int64(0)
+        found, listed = np.int64(0), np.int64(emit == LIST)
         for i in range(start, stop):
             look_ahead(tables, rows, i, stop)
             seat(tables, rows, i, room)
-            if emit:
+            if listed:
                 need = foresee(tables, states, np.int64(rows.stream[i]), room)
                 if found + need > len(out):
                     return i, found, need
-            found = take_one(tables, states, rows, i, delay, slowest, room, emit, out, found)
+            before = found
+            found = take_one(tables, states, rows, i, delay, slowest, room, listed, out, found)
+            if emit == TALLY:
+                out[i - start, 0] = found - before
         return stop, found, np.int64(0)
 
     chosen = run_step_by_step if together else run

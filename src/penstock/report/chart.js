@@ -9,7 +9,8 @@
   const hidden = new Set();
   let cursor = null; // rows under the pointer
 
-  const style = (i) => ({ colour: `var(--c${i % 8})`, dash: DASHES[Math.floor(i / 8) % 4] });
+  // Twelve colours, and dashes after half of them, so that forty-eight curves differ.
+  const style = (i) => ({ colour: `var(--c${i % 12})`, dash: DASHES[Math.floor(i / 6) % 4] });
   const whole = (n) => Math.round(n).toLocaleString("en-US");
   const percent = (y) => (100 * y).toFixed(1) + " %";
   const shown = () => data.curves.filter((c) => !hidden.has(c.policy));
@@ -73,7 +74,7 @@
       code.textContent = "";
       return null;
     }
-    const rows = Math.round(best.rows);
+    const rows = Math.ceil(best.rows - 1e-9);
     const strong = document.createElement("strong");
     strong.textContent = `${whole(rows)} rows with ${best.curve.policy}`;
     const more = (n) => `${percent(valueAt(best.curve, best.curve.share, n))}`;

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import policies
+from ..core.options import nearest
 from ..core.policy import CACHING, Chosen, parse
 from ..core.shape import Joins, Shape
 from ..engines import Join, Lookup
@@ -43,6 +44,9 @@ def contender(text: str, problem: str) -> Contender:
     ({}, 'gdj:percentile=0.9')
     """
     name, _, tail = text.strip().partition(":")
+    known = [each.name for each in (*policies.ALL, FLOWEXPECT)] + [OPT, LFD]
+    if name not in known:
+        raise BadInput(f"unknown policy {name!r}; {nearest(name, known)}")
     if name not in (OPT, LFD):
         planner = name == FLOWEXPECT.name
         chosen = policies.choose(parse(text, (FLOWEXPECT,)) if planner else text, problem)

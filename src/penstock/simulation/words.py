@@ -1,8 +1,8 @@
 """Check a word against those that are known."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
+from ..core.options import nearest
 from ..errors import BadInput
 
 
@@ -15,6 +15,4 @@ def check_word(what: str, word: str, known: Iterable[str]) -> None:
     """
     names = list(known)
     if word not in names:
-        near = get_close_matches(word, names, 1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise BadInput(f"unknown {what} {word!r}; {hint}Known: {', '.join(names)}")
+        raise BadInput(f"unknown {what} {word!r}; {nearest(word, names)}")

@@ -1,12 +1,12 @@
 """Samples for the advisor, drawn from frames: Spark counts, and the sampled rows come here.
 
-Rows come as columns `key` (64 bits) and `time` (a number). Four times they are looked at: how many
-there are and from when to when; how many came in each bin of time; how many each key has; and the
-rows of the sample itself.
+Rows come as columns `key` (64 bits) and `time` (a number). Three times they are looked at: how many
+each key has, and from when to when; how many came in each bin of time; and the rows of the sample
+itself. What was counted of each key is kept meanwhile.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,10 @@ from ..advisor.advise import (
     refuse_strangers,
     window_doubts,
 )
-from ..advisor.draw import ERROR, plan
-from ..advisor.hot import KeyTable, Split
+from ..advisor.draw import ERROR, plan, plan_lookup
+from ..advisor.hot import SLOPE, STEP, KeyTable, Split
 from ..advisor.live import FINE, live_by_bins, live_rows
-from ..advisor.sample import LookupSample, join_sample
+from ..advisor.sample import join_sample, lookup_sample
 from ..advisor.sizes import PAYLOAD
 from ..advisor.stretches import WHOLE, Stretch, choose_stretches
 from ..core.policy import CACHING, JOINING
@@ -32,7 +32,8 @@ from ..errors import BadInput
 from ..profiling import fit_zipf
 from .keyed import KEY, TIME
 
-SIDE, LEFT, RIGHT, ALIKE, HOT = "side", "left", "right", "alike", "hot"
+SIDE, LEFT, RIGHT, ALIKE, STANDS = "side", "left", "right", "alike", "stands"
+FIRST, LAST = "first", "last"
 BINS = 1_000_000  # of time
 MOST_KEYS = 20_000_000  # whose counts are laid out on the driver
 TICKS = 1 << 20  # steps in which a share of the keys can be given
@@ -74,13 +75,28 @@ def advise_frames(
 ) -> Advice:
     """Return advice for a join."""
     rows = _present(frames[0], 0).unionByName(_present(frames[1], 1))
-    count, first, last = _survey(rows)
-    if not count.all():
+    per_key = _per_key(rows).persist()
+    try:
+        return _from_keys(rows, per_key, wanted, target, tried, seed)
+    finally:
+        per_key.unpersist()
+
+
+def _from_keys(
+    rows: DataFrame,
+    per_key: DataFrame,
+    wanted: Wanted,
+    target: float,
+    tried: Sequence[str],
+    seed: int,
+) -> Advice:
+    counts = _counts(per_key)
+    count = tuple(int(counts.total(each)) for each in (counts.left, counts.right))
+    if not all(count):
         raise BadInput("both frames must have rows with a key and a time, and one has none")
+    first, last = per_key.agg(F.min(FIRST), F.max(LAST)).collect()[0]
     span, within = last - first, wanted.within
     check_span(span, within)
-    per_key = _per_key(rows)
-    counts = _counts(per_key)
     together = (counts.left > 0) & (counts.right > 0)
     if not together.any():
         keys = [int(counts.alike[each > 0].sum()) for each in (counts.left, counts.right)]
@@ -95,14 +111,16 @@ def advise_frames(
     stretches = WHOLE
     if part < 1:
         stretches = choose_stretches(edges, binned, part, live.mean, within, seed)
-    drawn = _drawn(rows, per_key, table, split, stretches, chance, seed)
-    sample = join_sample(*_columns(drawn), within, stretches, split)
+    windows = sum(count) / max(1.0, live.mean)
+    hot = _hot_keys(per_key, table, split, chance, windows)
+    drawn = _drawn(rows, hot, split, stretches, seed)
+    sample = join_sample(*_columns(drawn, split), within, stretches, split)
     if sample.whole:
         live = live_rows(sample.time, within)
     streams = Streams(
         JOINING,
         "left and right",
-        (int(count[0]), int(count[1])),
+        count,
         counts.keys,
         live.mean,
         max(1, live.peak),
@@ -121,7 +139,21 @@ def advise_events(
 ) -> Advice:
     """Return advice for a cache."""
     rows = _present(frame, 0)
-    per_key = _per_key(rows)
+    per_key = _per_key(rows).persist()
+    try:
+        return _from_event_keys(rows, per_key, wanted, target, tried, seed)
+    finally:
+        per_key.unpersist()
+
+
+def _from_event_keys(
+    rows: DataFrame,
+    per_key: DataFrame,
+    wanted: Wanted,
+    target: float,
+    tried: Sequence[str],
+    seed: int,
+) -> Advice:
     counts = _counts(per_key)
     total = int(counts.total(counts.left))
     if total == counts.keys:
@@ -130,10 +162,10 @@ def advise_events(
             "anything; choose another key"
         )
     table = _table(counts, np.zeros(len(counts.left)))
-    split, _ = plan(table, float(counts.keys), wanted.work, ERROR, None)
-    drawn = _drawn(rows, per_key, table, split, WHOLE, 0.0, seed)
-    _, key, _, weight = _columns(drawn)
-    sample = LookupSample(key, weight, split.spread)
+    split = plan_lookup(table, wanted.work, ERROR)
+    drawn = _drawn(rows, _hot_keys(per_key, table, split, 0.0, np.inf), split, WHOLE, seed)
+    _, key, _, weight, hot = _columns(drawn, split)
+    sample = lookup_sample(key, weight, hot)
     streams = Streams(
         CACHING,
         "events",
@@ -154,22 +186,14 @@ def _present(frame: DataFrame, side: int) -> DataFrame:
     return frame.where(F.col(KEY).isNotNull()).withColumn(SIDE, F.lit(side).cast("byte"))
 
 
-def _survey(rows: DataFrame) -> tuple[np.ndarray, int, int]:
-    """Return how many rows each side has, and the first and the last time."""
-    found = rows.groupBy(SIDE).agg(F.count(F.lit(1)), F.min(TIME), F.max(TIME)).collect()
-    count = np.zeros(2, np.int64)
-    for side, number, _, _ in found:
-        count[side] = number
-    first, last = (edge(row[place] for row in found) if found else 0 for edge, place in EDGES)
-    return count, first, last
-
-
-EDGES: tuple[tuple[Any, int], ...] = ((min, 2), (max, 3))
-
-
 def _per_key(rows: DataFrame) -> DataFrame:
     right = F.sum(F.col(SIDE).cast("long"))
-    return rows.groupBy(KEY).agg((F.count(F.lit(1)) - right).alias(LEFT), right.alias(RIGHT))
+    return rows.groupBy(KEY).agg(
+        (F.count(F.lit(1)) - right).alias(LEFT),
+        right.alias(RIGHT),
+        F.min(TIME).alias(FIRST),
+        F.max(TIME).alias(LAST),
+    )
 
 
 def _counts(per_key: DataFrame) -> Counts:
@@ -201,50 +225,71 @@ def _table(counts: Counts, matches: np.ndarray) -> KeyTable:
 
 def _drawn(
     rows: DataFrame,
-    per_key: DataFrame,
-    table: KeyTable,
+    hot: DataFrame | None,
     split: Split,
     stretches: tuple[Stretch, ...],
-    chance: float,
     seed: int,
 ) -> pa.Table:
-    """Return side, key, time and weight of the rows in the sample."""
+    """Return side, key and time of the rows in the sample, and what a row of a hot key stands for.
+
+    hot: the keys that are always in; None where all are.
+    """
     wanted = rows
     if stretches is not WHOLE:
         wanted = wanted.where(_within(stretches))
-    weight = F.lit(1)
-    if not split.everything:
-        hot = F.broadcast(_hot_keys(per_key, table, split, chance))
-        share = F.lit(TICKS // split.weight)
-        drawn = F.pmod(F.xxhash64(F.col(KEY), F.lit(seed)), F.lit(TICKS)) < share
-        wanted = wanted.join(hot, KEY, "left").where(F.col(HOT).isNotNull() | drawn)
-        weight = F.when(F.col(HOT).isNotNull(), F.lit(1)).otherwise(F.lit(split.weight))
-    return wanted.select(SIDE, KEY, TIME, weight.cast("long").alias("weight")).toArrow()
+    if hot is None:
+        return wanted.select(SIDE, KEY, TIME, F.lit(1.0).alias(STANDS)).toArrow()
+    share = F.lit(TICKS // split.weight)
+    drawn = F.pmod(F.xxhash64(F.col(KEY), F.lit(seed)), F.lit(TICKS)) < share
+    comes = F.rand(seed) * F.col(STANDS) < 1
+    wanted = wanted.join(F.broadcast(hot), KEY, "left")
+    wanted = wanted.where(F.coalesce(comes, drawn))  # whose key is not hot stands for nothing
+    return wanted.select(SIDE, KEY, TIME, STANDS).toArrow()
 
 
-def _hot_keys(per_key: DataFrame, table: KeyTable, split: Split, chance: float) -> DataFrame:
-    """Return the keys whose share is as large as that of the least of the hot ones."""
+def _hot_keys(
+    per_key: DataFrame, table: KeyTable, split: Split, chance: float, windows: float
+) -> DataFrame | None:
+    """Return the keys whose share is as large as that of the least of the hot ones.
+
+    Where all keys are in the sample, only those of which not all rows are; None if there are none.
+    """
+    if split.everything:
+        return None
+    count = F.col(LEFT) + F.col(RIGHT)
+    crowding = F.pow(count / F.lit(windows * split.limits.rush), F.lit(SLOPE))
+    stands = F.greatest(F.lit(1.0), F.rint(F.lit(STEP) * crowding) / F.lit(STEP))
+    named = per_key.select(KEY, LEFT, RIGHT, stands.alias(STANDS))
+    if split.weight == 1:
+        return named.where(F.col(STANDS) > 1).select(KEY, STANDS)
     least = float(table.share[split.hot].min()) if split.hot.any() else 2.0
     rows, matches = (max(1.0, float(each.sum())) for each in (table.rows, table.matches))
     share = F.greatest(
-        (F.col(LEFT) + F.col(RIGHT)) / F.lit(rows),
-        F.col(LEFT) * F.col(RIGHT) * F.lit(chance) / F.lit(matches),
+        count / F.lit(rows), F.col(LEFT) * F.col(RIGHT) * F.lit(chance) / F.lit(matches)
     )
-    return per_key.where(share >= F.lit(least * (1 - 1e-9))).select(KEY, F.lit(1).alias(HOT))
+    return named.where(share >= F.lit(least * (1 - 1e-9))).select(KEY, STANDS)
 
 
 def _within(stretches: tuple[Stretch, ...]) -> Column:
-    inside = F.lit(False)
-    for each in stretches:
-        inside = inside | ((F.col(TIME) >= F.lit(each.warm)) & (F.col(TIME) < F.lit(each.stop)))
-    return inside
+    """Tell whether a time lies in a stretch: by halves, so that few of them are looked at."""
+    middle = len(stretches) // 2
+    if middle == 0:
+        only = stretches[0]
+        return (F.col(TIME) >= F.lit(only.warm)) & (F.col(TIME) < F.lit(only.stop))
+    early = F.col(TIME) < F.lit(stretches[middle].warm)
+    return F.when(early, _within(stretches[:middle])).otherwise(_within(stretches[middle:]))
 
 
-def _columns(table: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return side, key, time and weight in (time, side) order."""
-    side, key, time, weight = (table[name].to_numpy() for name in (SIDE, KEY, TIME, "weight"))
+def _columns(table: pa.Table, split: Split) -> tuple[np.ndarray, ...]:
+    """Return side, key, time, weight and whether its key is hot, in (time, side) order."""
+    side, key, time, stands = (
+        table[name].to_numpy(zero_copy_only=False) for name in (SIDE, KEY, TIME, STANDS)
+    )
     order = np.lexsort((side, time))
-    return side[order].astype(np.int8), key[order], time[order].astype(np.int64), weight[order]
+    stands = stands[order].astype(np.float64)  # what is missing becomes nan
+    hot = ~np.isnan(stands) | (split.weight == 1)
+    weight = np.where(np.isnan(stands), float(split.weight), stands)
+    return side[order].astype(np.int8), key[order], time[order].astype(np.int64), weight, hot
 
 
 def _skew(counts: Counts) -> float | None:
