@@ -16,8 +16,10 @@ WORK = 600_000  # rows, or as much in matches, that every replay takes
 ERROR = 0.01  # one standard deviation
 SLOTS = 3200  # a weight leaves so many in the whole window, and so 32 in a memory of 1 %
 # What to give up, the first first: see `Limits`; then certainty.
+NO_LIMIT = np.inf
 CROWDS = (
-    (np.inf, np.inf), (np.inf, 1000), (np.inf, 250), (np.inf, 100), (4000, 100), (1000, 50), (500, 50)
+    (NO_LIMIT, NO_LIMIT), (NO_LIMIT, 1000), (NO_LIMIT, 250), (NO_LIMIT, 100),
+    (4000, 100), (1000, 50), (500, 50),
 )  # fmt: skip
 COARSER = tuple(product((1, 2, 4, 8), CROWDS))
 MANY = 8  # stretches of time, that tell their own error well

@@ -12,7 +12,7 @@ A key of which thousands of rows are alive has millions of results, and to repla
 longer than all else. Two things are done about it, the harmless one first:
 
 - Of its rows all come, and touch what is held, but only 1 of g may be kept, and stands for g of
-  them (`crowd`). What is learnt of the key, and how often a held row is touched, is as in the whole.
+  them (`crowd`). What is learnt of the key, and how often a held row is touched, is as it was.
 - Of its rows 1 of e comes (`rush`): so few, that what is left still comes far more often than
   anything is evicted, and that a key that comes more often than another still does.
 """

@@ -43,14 +43,11 @@ def _found(sample: JoinSample, policy: str, budget: float, seed: int) -> Floats:
     size[~sample.kept] = memory + 1  # what is larger than the memory is turned away
     within = sample.within
     join = Join(policy, memory, within=within, sized=weighted, scale=scale, seed=seed)
-    found = np.zeros(len(sample.key))
-    for first, start, stop in sample.parts:
-        for begin, end in ((first, start), (start, stop)):
-            rows = slice(begin, end)
-            columns = sample.side[rows], sample.key[rows], sample.time[rows]
-            found[rows] = join.tally(*columns, size=size[rows] if weighted else None)
+    columns = sample.side, sample.key, sample.time
+    found = join.tally(*columns, size=size if weighted else None) * sample.worth
+    for first, start, _ in sample.parts:
         found[first:start] = 0  # memories were filling
-    return found * sample.worth
+    return found
 
 
 def _ratio(found: Floats, sample: JoinSample) -> Measured:

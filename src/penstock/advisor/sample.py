@@ -103,7 +103,7 @@ def number_keys(key: Ints, weight: Floats, hot: NDArray[np.bool_]) -> Keys:
     """Number the keys, and tell how much of the square of what each adds is variance.
 
     A key that is in the sample with the chance 1 / w: 1 - 1 / w of it. One of which n rows are
-    left, 1 of e: the number of its pairs varies by 2 / sqrt(n) of itself, and less where e is small.
+    left, 1 of e: the number of its pairs varies by 2 / sqrt(n) of itself, less where e is small.
     """
     _, first, number, rows = np.unique(
         key, return_index=True, return_inverse=True, return_counts=True

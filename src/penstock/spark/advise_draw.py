@@ -280,7 +280,9 @@ def _within(stretches: tuple[Stretch, ...]) -> Column:
     return F.when(early, _within(stretches[:middle])).otherwise(_within(stretches[middle:]))
 
 
-def _columns(table: pa.Table, split: Split) -> tuple[np.ndarray, ...]:
+def _columns(
+    table: pa.Table, split: Split
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return side, key, time, weight and whether its key is hot, in (time, side) order."""
     side, key, time, stands = (
         table[name].to_numpy(zero_copy_only=False) for name in (SIDE, KEY, TIME, STANDS)
