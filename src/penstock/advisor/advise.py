@@ -21,6 +21,7 @@ from .live import Live
 from .replay import Measured, replay_join, replay_lookup
 from .sample import JoinSample, LookupSample
 from .sizes import PAYLOAD
+from .warm import compiled_beside
 
 # Those worth a trial, the cheap ones first: where two need the same memory the first is chosen.
 TO_JOIN = (
@@ -114,7 +115,8 @@ def from_join_sample(
     def replay(policy: str, budget: float) -> Measured:
         return replay_join(sample, policy, budget * ratio, seed)
 
-    curves = _curves(names, grid(live.mean, live.peak), 1.0, target, replay, progress)
+    with compiled_beside(names, JOINING, sample.weighted):
+        curves = _curves(names, grid(live.mean, live.peak), 1.0, target, replay, progress)
     sampled = {
         "rows": len(sample.key),
         "stretches": len(sample.parts),
@@ -196,7 +198,9 @@ def from_lookup_sample(
         return replay_lookup(sample, policy, budget * ratio, seed)
 
     names = _chosen(tried, TO_CACHE, CACHING)
-    curves = _curves(names, grid(streams.mean, streams.peak), streams.most, goal, replay, progress)
+    rows = grid(streams.mean, streams.peak)
+    with compiled_beside(names, CACHING, not sample.whole):
+        curves = _curves(names, rows, streams.most, goal, replay, progress)
     sampled = {
         "rows": len(sample.key),
         "weight": int(sample.weight.max()),

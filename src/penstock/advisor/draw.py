@@ -12,7 +12,7 @@ from .live import Live, live_rows
 from .sample import JoinSample, LookupSample, join_sample, lookup_sample
 from .stretches import FEWEST, WHOLE, Stretch, choose_stretches, part_of
 
-WORK = 600_000  # rows, or as much in matches, that every replay takes
+WORK = 800_000  # rows, or as much in matches, that every replay takes
 ERROR = 0.01  # one standard deviation
 SLOTS = 3200  # a weight leaves so many in the whole window, and so 32 in a memory of 1 %
 # What to give up, the first first: see `Limits`; then certainty.

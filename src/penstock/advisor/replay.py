@@ -37,14 +37,13 @@ def replay_join(sample: JoinSample, policy: str, budget: float, seed: int = 0) -
 def _found(sample: JoinSample, policy: str, budget: float, seed: int) -> Floats:
     """Return what each row finds, in results it stands for; 0 where it does not count."""
     size, unit = sizes(sample.weight)
-    weighted = bool((sample.weight > 1).any())
     memory = max(1, round(budget * unit))
     scale = max(1, round(budget / float(sample.weight[sample.kept].mean())))
     size[~sample.kept] = memory + 1  # what is larger than the memory is turned away
     within = sample.within
-    join = Join(policy, memory, within=within, sized=weighted, scale=scale, seed=seed)
+    join = Join(policy, memory, within=within, sized=sample.weighted, scale=scale, seed=seed)
     columns = sample.side, sample.key, sample.time
-    found = join.tally(*columns, size=size if weighted else None) * sample.worth
+    found = join.tally(*columns, size=size if sample.weighted else None) * sample.worth
     for first, start, _ in sample.parts:
         found[first:start] = 0  # memories were filling
     return found
@@ -59,7 +58,7 @@ def _ratio(found: Floats, sample: JoinSample) -> Measured:
     parts = sample.by_part(found)
     recall = min(1.0, float(parts.sum()) / total)
     by_keys = OTHERS * sample.keys.variance(found - recall * sample.exact) / total**2
-    variance = by_keys + (_unlike(recall) if (sample.weight > 1).any() else 0.0)
+    variance = by_keys + (_unlike(recall) if sample.weighted else 0.0)
     sure = 1.96
     if count > 1:
         by_time = float(((parts - recall * matches) ** 2).sum())

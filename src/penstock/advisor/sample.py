@@ -45,6 +45,11 @@ class JoinSample:
     whole: bool  # whether every row of the streams is in it
 
     @property
+    def weighted(self) -> bool:
+        """Whether some rows stand for more than themselves."""
+        return bool((self.weight > 1).any())
+
+    @property
     def hottest(self) -> float:
         """The part of all results that one key makes."""
         by_key = np.bincount(self.keys.number, self.exact) / self.keys.alike

@@ -1,0 +1,66 @@
+"""Kernels compiled in a second process, while this one is at others.
+
+In one process Numba compiles one function after another, so that the first advice on a machine
+would leave all cores but one idle for half a minute. Here a second process begins at the other end
+of the list. What either has compiled is kept on disk, and whoever comes second to a kernel waits
+for the first (`core.turns`); so nothing is compiled twice, and nothing is lost if one of them dies.
+"""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from numba import config
+
+from ..core.jit import cache_folder
+from ..core.policy import JOINING
+from ..engines import Join, Lookup
+from ..grid import cores
+
+FEW = 3  # policies that are not worth a second process
+
+
+@contextmanager
+def compiled_beside(names: Sequence[str], problem: str, sized: bool) -> Iterator[None]:
+    """Have the kernels of these policies compiled by a second process too, if they are not yet."""
+    folder = cache_folder()
+    if folder is None or config.DISABLE_JIT or len(names) <= FEW or cores() < 2:
+        yield
+        return
+    mark = _mark(folder, names, problem, sized)
+    helper = None if mark.exists() else _start(names, problem, sized)
+    try:
+        yield
+        mark.touch()
+    finally:
+        if helper is not None:
+            helper.kill()
+            helper.wait()
+
+
+def _mark(folder: Path, names: Sequence[str], problem: str, sized: bool) -> Path:
+    """Return the file that is there when all of these kernels are."""
+    digest = hashlib.sha256(repr((tuple(names), problem, sized)).encode()).hexdigest()
+    return folder / f"{digest[:32]}.advised"
+
+
+def _start(names: Sequence[str], problem: str, sized: bool) -> subprocess.Popen[bytes]:
+    code = f"from {__name__} import compile_all; compile_all({list(names)}, {problem!r}, {sized})"
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-c", code], stdin=quiet, stdout=quiet, stderr=quiet)
+
+
+def compile_all(names: Sequence[str], problem: str, sized: bool) -> None:
+    """Compile the kernels of these policies, one after another.
+
+    >>> compile_all(["fifo"], "joining", sized=False)
+    """
+    size = [1] if sized else None
+    for name in names:
+        if problem == JOINING:
+            Join(name, 1, within=1, sized=sized).tally([0], [0], [0], size=size)
+        else:
+            Lookup(name, 1, sized=sized).push([0], size=size, emit=False)
