@@ -351,3 +351,10 @@ def test_importing_it_brings_no_spark():
     code = "import sys, penstock.cli; print({'pyspark', 'ortools', 'rich'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("command", [[], ["simulate"], ["advise"], ["profile"]])
+def test_help_names_flags_without_a_type(command):
+    said = call(*command, "--help").stdout
+    assert "--help" in said
+    assert "<bool>" not in said

@@ -207,7 +207,7 @@ def test_one_sentence_and_exit_code_2(files, options, said):
         ("k,t\na,1\n", "k,t\na,2026-01-01\n", "times must be of one kind in both files"),
         ("k,t\na,1\n", "k,t\nb,9\n", "no key in common"),
         ("k,t\na,1\n", "k,t\n,9\n", "must hold values, got nothing but gaps"),
-        ("k,t\na,1\n", "q,t\nb,9\n", "has no column 'k' for the key; choose of q, t"),
+        ("k,t\na,1\n", "q,t\nb,9\n", "has no column 'k' for the key; choose one with --on."),
         ("k,t\na,1\n", "k,t\na,2\na,1\n", "must not go back"),
     ],
 )

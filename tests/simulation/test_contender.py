@@ -24,6 +24,7 @@ def test_all_parameters_in_force_are_told():
         ("flowexpect", "caching", "'flowexpect' is not defined for caching"),
         ("flowexpect:k=1", "joining", "unknown parameter 'k' of policy 'flowexpect'"),
         ("", "joining", "unknown policy ''"),
+        ("xyz", "joining", r"unknown policy 'xyz'; known: .*, flowexpect, opt, lfd$"),
     ],
 )
 def test_nonsense_is_refused(text, problem, complaint):

@@ -1,9 +1,12 @@
 """Advice for files."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..errors import BadInput
 from ..simulation.window import check_within, read_within
 from ..workloads import read_lookup, read_pair, row_bytes
 from .advice import Advice
@@ -19,7 +22,8 @@ def advise_files(
     check_target(options.get("target", 0.95))
     if within is not None:
         check_within(within)
-    trace = read_pair(left, right, key=on, time=time)
+    with _named_on():
+        trace = read_pair(left, right, key=on, time=time)
     window = None if within is None else read_within(within, trace.micro, trace.name)
     return advise_join(
         trace.side,
@@ -36,9 +40,19 @@ def advise_files(
 def advise_references(events: File, on: str, time: str | None, **options: Any) -> Advice:
     """Say how much memory a cache needs for the keys of a file."""
     check_target(options.get("target", 0.95))
-    trace = read_lookup(events, key=on, time=time)
+    with _named_on():
+        trace = read_lookup(events, key=on, time=time)
     call = f"lookup(events, relation, on={_names(on)}, memory={{budget}}, policy={{policy!r}})"
     return advise_lookup(trace.key, name=Path(events).name, call=call, **options)
+
+
+@contextmanager
+def _named_on() -> Iterator[None]:
+    """Name the key as it is named here: what readers call `key=` is `on=`."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(str(error).replace("key=", "on=")) from None
 
 
 def _join_call(on: str, time: str | None, within: str | None, micro: bool) -> str:

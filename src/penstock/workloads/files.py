@@ -342,10 +342,9 @@ def _columns(
 def _check_present(file: Path, name: str, role: str, names: list[str]) -> None:
     if name not in names:
         near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one with {role}=."
         known = ", ".join(names[:30]) + ", ..." * (len(names) > 30)
-        # Not by the name of an argument: what is key= for one command is on= for another.
-        way = f"did you mean {near[0]!r}? Its columns: {known}" if near else f"choose of {known}"
-        raise BadInput(f"{file} has no column {name!r} for the {role}; {way}")
+        raise BadInput(f"{file} has no column {name!r} for the {role}; {hint} Its columns: {known}")
     if names.count(name) > 1:
         raise BadInput(
             f"{file} must have one column {name!r} for the {role}, got {names.count(name)};"
