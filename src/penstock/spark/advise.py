@@ -46,7 +46,7 @@ def advise(
             the errors.
         seed: decides which keys and stretches of time are sampled.
 
-    The frames are read four times; if they are expensive to make, or random, store them first.
+    The frames are read three times; if they are expensive to make, or random, store them first.
     """
     from ..advisor.advise import check_target
     from ..advisor.draw import WORK
