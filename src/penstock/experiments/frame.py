@@ -60,18 +60,23 @@ def judge(
     named = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
     if not named:
         raise ValueError(f"nothing is known about the claim {claim!r}")
-    ours = re.sub(r"(?<=\d)%", " %", ours)
-    good = sum(bool(each) for each in named.values())
-    if good == len(named):
-        return Verdict(claim, HOLDS, ours)
-    reason = f". {why[0].upper()}{why[1:]}" if why else ""
-    if good == 0:
-        return Verdict(claim, FAILS, ours + reason)
-    if not isinstance(parts, Mapping):
-        return Verdict(claim, IN_PART, ours + reason)
     bad = [str(name) for name, holds in named.items() if not holds]
-    more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-    return Verdict(claim, IN_PART, f"{ours}; not: {', '.join(bad[:NAMED])}{more}{reason}")
+    if not bad:
+        return Verdict(claim, HOLDS, spaced(ours))
+    if len(bad) < len(named) and isinstance(parts, Mapping):
+        more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+        ours += f"; not: {', '.join(bad[:NAMED])}{more}"
+    reason = f". {why[0].upper()}{why[1:]}" if why else ""
+    return Verdict(claim, IN_PART if len(bad) < len(named) else FAILS, spaced(ours + reason))
+
+
+def spaced(text: str) -> str:
+    """Return text with a space before each sign of percent, as people write it.
+
+    >>> spaced("5% to 10 %")
+    '5 % to 10 %'
+    """
+    return re.sub(r"(?<=\d)%", " %", text)
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

@@ -9,7 +9,7 @@ from .style import lines
 
 FILE = "temps/melbourne_daily_max_temperatures.csv"
 RIVALS = ("rand", "lfu", "lru")
-OWN = "heeb, default"  # Penstock's, which finds the model and α while it runs
+OWN = "heeb by itself"  # Penstock's, which finds the model and α while it runs
 SEASONS = (
     "the model returns to its mean of 20 °C within days, so with α as large as the memory HEEB "
     "hoards values near 20 °C; the seasons, which it knows nothing of, keep away from there"
@@ -42,8 +42,9 @@ def run(lab: Lab) -> Found:
         order = ("lfd", OWN, "heeb", "lru", "lfu", "rand")
         curves = {p: table.curve("memory", "results", policy=p) for p in order}
         axes = figure.subplots()
-        lines(axes, curves, "memory, tuples", "hits in 3,650 days", labels=_label)
+        lines(axes, curves, "memory, tuples", "hits in 3,650 days", legend=False, labels=_label)
         axes.lines[order.index(OWN)].set_linestyle("--")
+        axes.legend()
 
     verdicts = [
         _leads("HEEB leads the pack: more hits than LRU, LFU and RAND at every size", paper),
@@ -64,11 +65,9 @@ def run(lab: Lab) -> Found:
 
 
 def _leads(claim: str, gain: Gains) -> Verdict:
-    said = (
-        f"{p.upper()} {min(by.values()):+.1%} to {max(by.values()):+.1%}" for p, by in gain.items()
-    )
     parts = {f"{p} at {m}": each > 0 for p, by in gain.items() for m, each in by.items()}
-    return judge(claim, parts, ", ".join(said), why=SEASONS)
+    spans = (f"{p.upper()} {span(by.values(), '+.1%')}" for p, by in gain.items())
+    return judge(claim, parts, ", ".join(spans), why=SEASONS)
 
 
 def _by_a_fifth(claim: str, gain: Gains) -> Verdict:
@@ -81,7 +80,7 @@ def _by_a_fifth(claim: str, gain: Gains) -> Verdict:
 
 
 def _label(name: str) -> str:
-    return {"heeb": "HEEB, α = memory", OWN: "HEEB, default"}.get(name, name.upper())
+    return {"heeb": "HEEB, α = memory", OWN: "HEEB by itself"}.get(name, name.upper())
 
 
 HEEB_15 = Experiment(

@@ -38,7 +38,7 @@ def run(lab: Lab) -> Found:
             left,
             plain,
             "width W",
-            "per step",
+            "per second",
             "Figure 2: K₁ = 1, K₂ = 1/200",
             labels=str,
             plain=True,
@@ -47,7 +47,7 @@ def run(lab: Lab) -> Found:
             line.set_marker("")
         left.legend()
         found = {SHOWN[of]: measured.curve("fixed", of) for of in SHOWN}
-        lines(right, found, "width W", "per step", "Figure 3: measured", labels=str, plain=True)
+        lines(right, found, "width W", "per second", "Figure 3: measured", labels=str, plain=True)
 
     return Found(
         [{k: row[k] for k in ("fixed", *SHOWN)} for row in measured] + _table(rest),
