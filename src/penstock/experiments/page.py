@@ -28,13 +28,16 @@ PAPERS = {
 }
 
 
-def write(folder: str | Path, to: str | Path | None = None, images: str = "") -> Path:
+def write(
+    folder: str | Path, to: str | Path | None = None, images: str = "", note: str = ""
+) -> Path:
     """Write the page of a folder's records, into the folder itself by default.
 
     images: what stands before the name of a figure in a link.
+    note: how this run was made.
     """
     path = Path(folder) / NAME if to is None else Path(to)
-    path.write_text(text(read(Path(folder)), images), encoding="utf-8")
+    path.write_text(text(read(Path(folder)), images, note), encoding="utf-8")
     return path
 
 
@@ -53,9 +56,9 @@ def read(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
-def text(records: list[dict[str, Any]], images: str = "") -> str:
+def text(records: list[dict[str, Any]], images: str = "", note: str = "") -> str:
     """Return the page."""
-    parts = [_head(records)]
+    parts = [_head(records, note)]
     for paper in PAPERS:
         mine = [record for record in records if record["paper"] == paper]
         if mine:
@@ -81,7 +84,7 @@ def introduction(records: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _head(records: list[dict[str, Any]]) -> str:
+def _head(records: list[dict[str, Any]], note: str) -> str:
     rows = [
         f"| {paper} | " + " | ".join(str(_count(records, paper, v)) for v in MARKS) + " |"
         for paper in PAPERS
