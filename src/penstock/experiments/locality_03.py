@@ -91,8 +91,8 @@ def run(lab: Lab) -> Found:
     table = Rows(by_buffer + by_window + twins).means("recall", *columns)
     note = (
         " Network flows are dealt left and right in turn. Generated: uniform keys that repeat one "
-        "of the last 50 with probability 0.7, dealt in turn. ELBA's curves would be LBA's: they are "
-        "compared on the first 6,000 steps, in buffers of 5 and 20 %."
+        "of the last 50 with probability 0.7, dealt in turn. ELBA's curves would be LBA's; they "
+        "are compared on the first 6,000 steps, in buffers of 5 and 20 %."
     )
     return Found(table, draw, verdicts, [NOTE + note], (9.6, 3.6))
 
