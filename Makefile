@@ -61,7 +61,7 @@ demo: setup java ## join two real streams live on Spark, and draw recall by poli
 
 bench: setup ## measure every policy, into bench/results
 	@mkdir -p bench/results
-	@$(BIN)/python bench/policies.py --json bench/results/policies.json
+	@$(BIN)/python bench/policies.py --json bench/results/policies.json --html bench/results/policies.html
 
 lock: ## write requirements.lock anew from pyproject.toml
 	@"$$(scripts/python.sh)" scripts/lock.py

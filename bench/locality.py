@@ -2,6 +2,8 @@
 
 python bench/locality.py --json bench/results/locality.json
 
+The paper's own figures are `penstock reproduce locality`; here: which streams suit whom.
+
 One tuple a side a step. Streams of the locality model (h = 50, a_i falling as exp(-i / 15), 500
 keys) are either *dealt*, one stream whose tuples go left and right in turn, so that what is hot on
 one side is hot on the other, or *apart*, two streams that know nothing of each other. The stock

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from penstock import policies
 from penstock.engines import Join, Lookup
+from penstock.report.measured import Measured, as_html
 
 BUDGETS = (1_000, 100_000, 1_000_000)
 STRETCHES = 32
@@ -127,28 +128,47 @@ def run(budgets: tuple[int, ...], length: int, names: list[str], console: Consol
     return report
 
 
-def show(report: dict, budgets: tuple[int, ...], console: Console) -> None:
-    """Print the report as one table per problem."""
-    for problem in ("joining", "caching"):
-        table = Table(title=f"{problem}: million tuples a second", title_justify="left")
-        table.add_column("policy")
-        for budget in budgets:
-            table.add_column(f"{budget:,}", justify="right")
-        table.add_column("slower from first to last", justify="right")
+def tables(report: dict, budgets: tuple[int, ...]) -> list[Measured]:
+    """Return the report as one table per problem."""
+    head = ["policy", *(f"{budget:,}" for budget in budgets), "slower from first to last"]
+    rival = ["times libCacheSim", "same hits"]
+    return [
+        Measured("joining: million tuples a second", head, rows_of(report, "joining", budgets)),
+        Measured(
+            "caching: million tuples a second", head + rival, rows_of(report, "caching", budgets)
+        ),
+    ]
+
+
+def rows_of(report: dict, problem: str, budgets: tuple[int, ...]) -> list[list[str]]:
+    """Return a row for each policy; libCacheSim has some of those that cache."""
+    rows = []
+    for name, cells in report[problem].items():
+        rates = [cells[str(budget)]["tuples_per_second"] / 1e6 for budget in budgets]
+        row = [name, *(f"{rate:.2f}" for rate in rates), f"{rates[0] / rates[-1]:.1f}x"]
         if problem == "caching":
-            table.add_column("times libCacheSim", justify="right")
-            table.add_column("same hits", justify="right")
-        for name, cells in report[problem].items():
-            rates = [cells[str(budget)]["tuples_per_second"] / 1e6 for budget in budgets]
-            row = [name, *(f"{rate:.2f}" for rate in rates), f"{rates[0] / rates[-1]:.1f}x"]
-            if problem == "caching" and name in report["libcachesim"]:
-                others = report["libcachesim"][name]
-                ratios = [
-                    cells[str(b)]["tuples_per_second"] / others[str(b)]["tuples_per_second"]
-                    for b in budgets
-                ]
-                same = all(cells[str(b)]["hits"] == others[str(b)]["hits"] for b in budgets)
-                row += [" ".join(f"{ratio:.1f}" for ratio in ratios), "yes" if same else "no"]
+            row += beside(cells, report["libcachesim"].get(name), budgets)
+        rows.append(row)
+    return rows
+
+
+def beside(cells: dict, others: dict | None, budgets: tuple[int, ...]) -> list[str]:
+    """Return how much faster it is than libCacheSim, and whether hits are the same."""
+    if others is None:
+        return ["", ""]
+    pairs = [(cells[str(budget)], others[str(budget)]) for budget in budgets]
+    ratios = [ours["tuples_per_second"] / theirs["tuples_per_second"] for ours, theirs in pairs]
+    same = all(ours["hits"] == theirs["hits"] for ours, theirs in pairs)
+    return [" ".join(f"{ratio:.1f}" for ratio in ratios), "yes" if same else "no"]
+
+
+def show(parts: list[Measured], console: Console) -> None:
+    """Print the tables."""
+    for part in parts:
+        table = Table(part.head[0], title=part.title, title_justify="left")
+        for name in part.head[1:]:
+            table.add_column(name, justify="right")
+        for row in part.rows:
             table.add_row(*row)
         console.print(table)
 
@@ -156,16 +176,21 @@ def show(report: dict, budgets: tuple[int, ...], console: Console) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="where to write the report")
+    parser.add_argument("--html", type=Path, help="where to write it as a page")
     parser.add_argument("--length", type=int, default=6_000_000, help="tuples in the trace")
     parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
     parser.add_argument("--policies", nargs="+", default=[p.name for p in policies.ALL])
     options = parser.parse_args()
     console = Console(stderr=True)
     report = run(tuple(options.budgets), options.length, options.policies, console)
-    show(report, tuple(options.budgets), Console(file=sys.stdout))
+    parts = tables(report, tuple(options.budgets))
+    show(parts, Console(file=sys.stdout))
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n")
+    if options.html:
+        about = f"{report['length']:,} tuples on one core of {report['machine']}."
+        options.html.write_text(as_html("Speed of every policy", about, parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,9 +34,10 @@ def draw(made: Advice) -> Figure:
     for curve in made.curves:
         axes.semilogx(curve.rows / peak, curve.share, color=SHOWN[curve.policy], linewidth=2)
     answer = made.answer
+    part = f"{100 * answer.rows / peak:.0f} % of the memory ({answer.policy})"
     axes.plot([answer.rows / peak], [made.target], "o", color=INK, zorder=5)
     axes.annotate(
-        f"95 % of the results with {answer.rows / peak:.0%} of the memory ({answer.policy})",
+        f"95 % of the results with {part}",
         (answer.rows / peak, made.target),
         xytext=(-12, -2),
         textcoords="offset points",
@@ -48,7 +49,7 @@ def draw(made: Advice) -> Figure:
     axes.set_xlabel("memory, as a part of what an exact join holds", color=GREY)
     axes.set_ylabel("recall: part of all results found", color=GREY)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.3g} %"))
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     axes.set_ylim(0, 1.04)
     axes.set_xlim(float(np.min(made.best.rows)) / peak, 1)
     axes.spines[["top", "right"]].set_visible(False)

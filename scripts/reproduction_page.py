@@ -1,6 +1,7 @@
 """Write docs/reproduction.md and its figures from a folder that `penstock reproduce all` made.
 
-python scripts/reproduction_page.py FOLDER
+python scripts/reproduction_page.py FOLDER [NOTE]
+NOTE says how the run was made, and stands at the top of the page.
 """
 
 import shutil
@@ -13,15 +14,15 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 FIGURES = DOCS / "reproduction"
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, note: str = "") -> None:
     shutil.rmtree(FIGURES, ignore_errors=True)
     FIGURES.mkdir()
     for record in page.read(folder):
         shutil.copy(folder / f"{record['name']}.png", FIGURES)
-    page.write(folder, DOCS / page.NAME, images="reproduction/")
+    page.write(folder, DOCS / page.NAME, images="reproduction/", note=note)
     total = sum(path.stat().st_size for path in FIGURES.iterdir())
     print(f"{DOCS / page.NAME}; figures take {total / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -22,6 +22,8 @@ def test_an_experiment_leaves_its_files_and_verdicts(tmp_path):
     assert [each["verdict"] for each in made["verdicts"]] == ["holds"] * 3
     files = {path.name for path in (tmp_path / "new").iterdir()}
     assert {"heeb-flowexpect.csv", "heeb-flowexpect.png", "reproduction.md"} <= files
+    html = (tmp_path / "new" / "reproduction.html").read_text()
+    assert made["verdicts"][2]["claim"].replace("'", "&#x27;") in html
 
 
 def test_without_data_it_says_so(tmp_path, monkeypatch):

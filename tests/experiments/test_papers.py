@@ -6,7 +6,7 @@ import pytest
 from penstock import experiments
 from penstock.experiments import Lab, output
 from penstock.experiments.heeb_flowexpect import flow_expect, gain
-from penstock.experiments.recordings import levels, traffic, walks
+from penstock.experiments.recordings import levels, traffic, updates, walks
 from penstock.experiments.streams import at_hand, replay_streams
 from penstock.experiments.validity import Query, arrivals, exact, results
 from tests.marks import long
@@ -93,6 +93,16 @@ def test_walks_pause():
     still = (np.diff(walks(500, 4, pauses=True), axis=0) == 0).mean()
     assert 0.3 < still < 0.95
     assert (np.diff(walks(500, 4), axis=0) != 0).all()
+
+
+def test_an_update_is_a_second_in_which_the_value_changed():
+    values, seconds = walks(200, pauses=True), 200
+    made = updates("pauses", seconds)
+    for source in (0, 7, 49):
+        mine = made.source == source
+        moved = np.flatnonzero(np.diff(values[:, source])) + 2  # seconds count from 1
+        assert made.time[mine].tolist() == [1, *moved]
+        assert made.value[mine].tolist() == list(range(1, len(moved) + 2))
 
 
 @pytest.mark.skipif(not at_hand("network"), reason="no netflow data; set PENSTOCK_DATA")

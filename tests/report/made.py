@@ -1,6 +1,9 @@
-"""Advice made up by hand, so that pages can be tested without replaying anything."""
+"""Advice and verdicts made up by hand, so that pages can be tested without replaying anything."""
+
+from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from penstock.advisor import Advice, Curve, Streams
 
@@ -21,3 +24,22 @@ def advice(problem="joining", name="<b>views & clicks", whole=False, target=0.9)
     ]
     sampled = {"rows": 200_000, "stretches": 6, "weight": 8, "whole": whole}
     return Advice(streams, target, curves, sampled, ["the data is short"])
+
+
+def experiment(folder: Path) -> dict:
+    """Return the record of an experiment whose figure, a wide one, is in the folder."""
+    Image.new("RGB", (900, 300), "white").save(folder / "tiny.png")
+    verdicts = [
+        {"claim": "a < b & c", "verdict": "holds", "ours": "1 to 2"},
+        {"claim": "it rises", "verdict": "holds in part", "ours": "; not: " + "roof at 1, " * 30},
+        {"claim": "it shines", "verdict": "does not hold here", "ours": "no sun"},
+    ]
+    return {
+        "name": "tiny",
+        "paper": "HEEB",
+        "figure": "figure 99",
+        "what": "nothing <b>much",
+        "verdicts": verdicts,
+        "notes": ["Not in any paper."],
+        "quick": True,
+    }

@@ -1,10 +1,15 @@
-"""The page of advice in a real Chromium: what a person sees, hovers over, presses and moves."""
+"""Pages in a real Chromium: what a person sees, hovers over, presses and moves."""
 
 import pytest
 
+from penstock.profiling import profile
 from penstock.report import advice as page
+from penstock.report import comparison, measured, papers
+from penstock.report import profile as profile_page
+from tests.profiling.streams import local
 from tests.report.browser import browser, missing
-from tests.report.made import advice
+from tests.report.made import advice, experiment
+from tests.report.test_pages import REPORT
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "all is there")
 RIGHT = "\ue014"  # the key
@@ -117,3 +122,35 @@ def test_a_cache_whose_target_is_out_of_reach(window, tmp_path):
     assert not made.reached
     assert f"{made.answer.rows:,} rows with prob" in window.text("#answer")
     assert "72.0 % hit ratio" in window.text("#answer")
+
+
+@pytest.fixture(scope="module")
+def plain_pages(tmp_path_factory):
+    """Pages without a script, by name."""
+    folder = tmp_path_factory.mktemp("plain")
+    table = measured.Measured("joins", ["who", *"abcdef"], [["penstock, exact", *["1,234.5"] * 6]])
+    made = {
+        "comparison": comparison.as_html(REPORT),
+        "measured": measured.as_html("Joins", "on one machine", [table] * 2),
+        "papers": papers.as_html([experiment(folder)], {"HEEB": "Some"}, ["A claim."], folder),
+        "profile": profile_page.as_html(profile(local(2000), name="clicks")),
+    }
+    for name, html in made.items():
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["comparison", "measured", "papers", "profile"])
+def test_pages_without_a_script_fit_a_phone_and_a_desk(window, plain_pages, name):
+    for width in (360, 1200):
+        window.open(plain_pages / f"{name}.html", width=width)
+        assert window.run("return document.documentElement.scrollWidth") <= width
+    assert window.complaints() == []
+    window.open(plain_pages / f"{name}.html", dark=True)
+    assert max(window.run(PAPER)) < 60
+
+
+def test_figures_of_papers_are_inside_the_page(window, plain_pages):
+    window.open(plain_pages / "papers.html", width=360)
+    shown = "return [...document.images].map(i => [i.naturalWidth, i.clientWidth <= 360])"
+    assert window.run(shown) == [[900, True]]

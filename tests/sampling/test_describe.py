@@ -7,8 +7,8 @@ import pytest
 
 from penstock import BadInput
 from penstock.profiling import distances, profile, reuse
-from penstock.profiling.page import as_html
 from penstock.profiling.words import rows, verdict
+from penstock.report.profile import as_html
 from penstock.sampling import Sketch, describe
 from penstock.workloads.zipf import popularity, zipf
 from tests.profiling.streams import local

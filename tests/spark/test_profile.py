@@ -11,7 +11,7 @@ import pytest
 from penstock import BadInput
 from penstock.errors import BadState
 from penstock.profiling import profile as of_arrays
-from penstock.profiling.page import as_html
+from penstock.report.profile import as_html
 from penstock.spark import ProfileStream, profile, saved_profile
 from penstock.spark import profile_stream as streams
 from tests.profiling.streams import local

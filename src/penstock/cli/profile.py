@@ -29,15 +29,17 @@ def profile(
     as_json: AsJson = False,
 ) -> None:
     """Say why the keys of a stream come back: popularity, locality, distances, bursts."""
-    from ..profiling import page, show
     from ..profiling import profile as make_profile
+    from ..profiling import show
+    from ..report import profile as page
+    from ..report import where_to_write
     from ..simulation.show import following
     from ..workloads import read_stream
 
-    target = None if html is None else page.where_to_write(html)
+    target = None if html is None else where_to_write(html)
     trace, times = read_stream(file, key=key, time=time)
     with following("profiling") as progress:
         made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)
     if target is not None:
-        page.write(made, target)
+        target.write_text(page.as_html(made), encoding="utf-8")
     show_made(made.to_json() if as_json else show.overview(made))

@@ -39,5 +39,7 @@ def reproduce(
             outcomes.append(outcome)
             if not as_json:
                 show_made(show.verdicts(outcome))
-    where = page.write(out)
-    show_made(show.summary(outcomes) if as_json else f"tables, figures and {where} are in {out}")
+    page.write(out)
+    where = page.write_html(out)
+    said = f"tables and figures are in {out}; {where} shows them all"
+    show_made(show.summary(outcomes) if as_json else said)

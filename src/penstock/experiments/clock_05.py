@@ -41,11 +41,11 @@ def run(lab: Lab) -> Found:
                 for x, value in enumerate(row):
                     colour = "white" if value > 0.6 else "black"
                     panel.text(x, y, f"{value:.3f}", ha="center", va="center", color=colour)
-            panel.set_xticks(range(len(shares)), [f"{s:.0%}" for s in shares])
+            panel.set_xticks(range(len(shares)), [f"{100 * s:g} %" for s in shares])
             panel.set_yticks(range(len(POLICIES)), list(POLICIES))
             panel.grid(visible=False)
             panel.set_xlabel("cache, share of the largest need")
-            panel.set_title(TITLES[query], loc="left")
+            panel.set_title(f"recall: {TITLES[query]}", loc="left")
 
     clocks = list(POLICIES.values())[1:]
     small = {q: shares[-1] for q, shares in SHARES.items()}

@@ -1,5 +1,6 @@
 """An experiment of a paper: its grid, its picture, and a verdict on each claim of the text."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -41,29 +42,41 @@ class Experiment:
     needs: tuple[str, ...] = ()  # files of the data folder without which it cannot run
 
 
-def judge(claim: str, parts: Mapping[str, bool] | Iterable[bool], ours: str) -> Verdict:
+def judge(
+    claim: str, parts: Mapping[str, bool] | Iterable[bool], ours: str, why: str = ""
+) -> Verdict:
     """Return the verdict on a claim about several cases: it holds if it does in all of them.
 
     Where it does in some only, those in which it does not are named, if they have names.
+    why: what is known of the reason, said where the claim does not hold in all of them.
 
     >>> judge("never below zero", {"tower": True, "roof": False}, "-3 to 5")
     Verdict(claim='never below zero', verdict='holds in part', ours='-3 to 5; not: roof')
-    >>> judge("never below zero", [True, True], "2 to 5").verdict
-    'holds'
+    >>> judge("never below zero", [True, True], "2 to 5", why="it snowed").ours
+    '2 to 5'
+    >>> judge("never below zero", [False], "-3", why="it snowed").ours
+    '-3. It snowed'
     """
     named = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
     if not named:
         raise ValueError(f"nothing is known about the claim {claim!r}")
-    good = sum(bool(each) for each in named.values())
-    if good == len(named):
-        return Verdict(claim, HOLDS, ours)
-    if good == 0:
-        return Verdict(claim, FAILS, ours)
-    if not isinstance(parts, Mapping):
-        return Verdict(claim, IN_PART, ours)
     bad = [str(name) for name, holds in named.items() if not holds]
-    more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-    return Verdict(claim, IN_PART, f"{ours}; not: {', '.join(bad[:NAMED])}{more}")
+    if not bad:
+        return Verdict(claim, HOLDS, spaced(ours))
+    if len(bad) < len(named) and isinstance(parts, Mapping):
+        more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+        ours += f"; not: {', '.join(bad[:NAMED])}{more}"
+    reason = f". {why[0].upper()}{why[1:]}" if why else ""
+    return Verdict(claim, IN_PART if len(bad) < len(named) else FAILS, spaced(ours + reason))
+
+
+def spaced(text: str) -> str:
+    """Return text with a space before each sign of percent, as people write it.
+
+    >>> spaced("5% to 10 %")
+    '5 % to 10 %'
+    """
+    return re.sub(r"(?<=\d)%", " %", text)
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

@@ -8,7 +8,7 @@ from .lab import Lab
 from .streams import replay_streams
 from .style import legend_below, lines
 
-RIVALS = ("prob", "age", "rand", "fifo", "lru")
+RIVALS = ("prob", "life", "lru", "age", "rand", "fifo")
 
 
 def run(lab: Lab) -> Found:

@@ -43,6 +43,7 @@ def run(lab: Lab) -> Found:
             color=colours,
         )
         axes.grid(axis="x", visible=False)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         name_axes(axes, "the last two are not in the paper", "results of both joins")
 
     same = mean["unified rand"] / mean["split rand"]

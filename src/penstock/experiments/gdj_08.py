@@ -38,7 +38,7 @@ def run(lab: Lab) -> Found:
                 p: table.curve("skew", "recall", share=share, policy=p)
                 for p in ("gdj", "prob", "rand")
             }
-            title = f"buffer {share:.0%}"
+            title = f"buffer {100 * share:g} %"
             lines(panel, curves, "Zipf skew of the second attribute", "recall", title, legend=False)
             panel.set_ylim(bottom=0)
         legend_below(figure, panels[0])

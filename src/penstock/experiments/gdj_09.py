@@ -45,7 +45,7 @@ def run(lab: Lab) -> Found:
         legend_below(figure, panels.flat[0])
 
     verdicts = [verdict for name in names for verdict in _verdicts(name, curves)]
-    note = f"Along a line drop rates rise from 0, on the right, to {rates[-1]:.0%}."
+    note = f"Along a line drop rates rise from 0, on the right, to {100 * rates[-1]:g} %."
     return Found(table, draw, verdicts, [note], (9.0, 6.0))
 
 

@@ -59,7 +59,7 @@ def run(lab: Lab) -> Found:
                 axes,
                 curves,
                 "h, tuples looked back on",
-                "b",
+                "b, share drawn by popularity",
                 title,
                 legend=False,
                 labels=str,

@@ -100,9 +100,9 @@ def run(lab: Lab) -> Found:
         + [{"stream": n, "epsilon": e, "held": k} for n in held for e, k in zip(epsilons, held[n])]
     )
     notes = [
-        f"Trades of another exchange than the paper's; the support is {SUPPORT:.0%}, for no stock"
-        " has the paper's 5 %. Foretold: the keys expected at least once in a bucket; steady: our"
-        " own estimate, which needs no model."
+        f"Trades of another exchange than the paper's; the support is {100 * SUPPORT:g} %, for no"
+        " stock has the paper's 5 %. Foretold: the keys expected at least once in a bucket; steady:"
+        " our own estimate, which needs no model."
     ]
     return Found(rows, draw, verdicts, notes, (10.0, 3.6))
 

@@ -43,10 +43,12 @@ def draw(found: Found, path: Path) -> None:
     """Draw the figure, in the style of all."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from PIL import Image
 
     with matplotlib.rc_context(RULES):
-        figure = Figure(figsize=found.size, layout="constrained", facecolor="white")
+        room = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06)  # inches about every panel
+        figure = Figure(figsize=found.size, layout=room, facecolor="white")
         found.draw(figure)
         drawn = io.BytesIO()
         figure.savefig(drawn, dpi=DPI, format="png")

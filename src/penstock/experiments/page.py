@@ -5,10 +5,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ..report import papers
 from . import ALL
 from .frame import FAILS, HOLDS, IN_PART
 
-NAME = "reproduction.md"
+NAME, HTML = "reproduction.md", "reproduction.html"
 MARKS = {HOLDS: "**holds**", IN_PART: "*in part*", FAILS: "**does not hold here**"}
 PAPERS = {
     "HEEB": 'Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005)',
@@ -27,14 +28,25 @@ PAPERS = {
 }
 
 
-def write(folder: str | Path, to: str | Path | None = None, images: str = "") -> Path:
+def write(
+    folder: str | Path, to: str | Path | None = None, images: str = "", note: str = ""
+) -> Path:
     """Write the page of a folder's records, into the folder itself by default.
 
     images: what stands before the name of a figure in a link.
+    note: how this run was made.
     """
     path = Path(folder) / NAME if to is None else Path(to)
+    path.write_text(text(read(Path(folder)), images, note), encoding="utf-8")
+    return path
+
+
+def write_html(folder: str | Path) -> Path:
+    """Write the same as one HTML file that holds all figures, into the folder."""
     records = read(Path(folder))
-    path.write_text(text(records, images))
+    path = Path(folder) / HTML
+    made = papers.as_html(records, PAPERS, introduction(records), Path(folder))
+    path.write_text(made, encoding="utf-8")
     return path
 
 
@@ -44,9 +56,9 @@ def read(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
-def text(records: list[dict[str, Any]], images: str = "") -> str:
+def text(records: list[dict[str, Any]], images: str = "", note: str = "") -> str:
     """Return the page."""
-    parts = [_head(records)]
+    parts = [_head(records, note)]
     for paper in PAPERS:
         mine = [record for record in records if record["paper"] == paper]
         if mine:
@@ -55,32 +67,36 @@ def text(records: list[dict[str, Any]], images: str = "") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _head(records: list[dict[str, Any]]) -> str:
+def introduction(records: list[dict[str, Any]]) -> list[str]:
+    """Return what is to be said before all verdicts, as paragraphs."""
     counts = Counter(v["verdict"] for record in records for v in record["verdicts"])
     there = {record["name"] for record in records}
     missing = [each.name for each in ALL if each.name not in there]
     small = [record["name"] for record in records if record["quick"]]
+    return [
+        "A verdict is about a claim of a paper's text, with our numbers; the papers' own plots are"
+        " not at hand as numbers. What departs from a paper stands under its figure.",
+        f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
+        f" and {counts[FAILS]} do not hold here. How near is near enough is ours where the"
+        " paper gives no number; the claim then says it in brackets.",
+        *([f"Small versions only, to be read as such: {', '.join(small)}."] if small else []),
+        *([f"Not run here: {', '.join(missing)}."] if missing else []),
+    ]
+
+
+def _head(records: list[dict[str, Any]], note: str) -> str:
     rows = [
         f"| {paper} | " + " | ".join(str(_count(records, paper, v)) for v in MARKS) + " |"
         for paper in PAPERS
     ]
-    return "\n".join(
+    return "\n\n".join(
         [
             "# The papers' experiments, repeated",
-            "",
-            "Made by `penstock reproduce`. A verdict is about a claim of a paper's text, with"
-            " our numbers; the papers' own plots are not at hand as numbers. What departs from a"
-            " paper stands under its figure.",
-            "",
-            f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
-            f" and {counts[FAILS]} do not hold here. How near is near enough is ours where the"
-            " paper gives no number; the claim then says it in brackets.",
-            *([f"Small versions only, to be read as such: {', '.join(small)}."] if small else []),
-            *([f"Not run here: {', '.join(missing)}."] if missing else []),
-            "",
-            "| paper | hold | in part | do not hold here |",
-            "|---|---|---|---|",
-            *rows,
+            "Made by `penstock reproduce`.",
+            *introduction(records),
+            "\n".join(
+                ["| paper | hold | in part | do not hold here |", "|---|---|---|---|", *rows]
+            ),
         ]
     )
 

@@ -5,26 +5,30 @@ from typing import Any
 from .. import grid
 from .frame import Experiment, Found, judge, span
 from .lab import Lab
-from .recordings import cache_updates
+from .precision_04 import NOTE
+from .recordings import cache_updates, hosts_or_walks
 from .style import lines
 
 PERIODS = {1: "Figure 14: T_q = 1", 5: "Figure 15: T_q = 5"}
 RIVAL, OURS = "divergence:k=23", "adaptive:alpha=1,tau_0=1,stale=true"
+LOOSE = 20  # updates that a sum of ten values may lag behind
+UPDATES = (
+    NOTE + " An update is a second in which this level changes; sums of ten hosts are asked for."
+)
 NAMES = {RIVAL: "divergence caching", OURS: "adaptive precision"}
 
 
 def run(lab: Lab) -> Found:
-    """Count the cost of one source that is updated once a second."""
-    deltas = lab.pick((0, 1, 2, 4, 6, 8, 10, 15, 20), (0, 4, 10))
+    """Count what the updates of the hosts cost."""
+    deltas = lab.pick((0, 2, 5, 10, 20, 35, 50, 75, 100), (0, 10, 50))
+    same = {"data": hosts_or_walks(), "seconds": lab.pick(7200, 600), "variation": 1.0}
     cells = [
         cell
         | {
             "rule": OURS + ",tau_inf=1" if rule == OURS and not cell["delta"] else rule,
             "name": NAMES[rule],
         }
-        for cell in grid.product(
-            seconds=lab.pick(200_000, 10_000), period=list(PERIODS), delta=deltas, variation=1.0
-        )
+        for cell in grid.product(**same, period=list(PERIODS), delta=deltas)
         for rule in NAMES
     ]
     table = lab.sweep(cache_updates, cells)
@@ -35,7 +39,9 @@ def run(lab: Lab) -> Found:
             curves = {
                 n: table.curve("delta", "cost", period=period, name=n) for n in NAMES.values()
             }
-            lines(axes, curves, "δ_avg, updates", "cost rate Ω", title, labels=str, plain=True)
+            lines(
+                axes, curves, "δ_avg, updates unseen", "cost rate Ω", title, labels=str, plain=True
+            )
             axes.set_ylim(bottom=0)
 
     ratio = {
@@ -43,15 +49,26 @@ def run(lab: Lab) -> Found:
         for p in PERIODS
         for d in deltas
     }
-    verdict = judge(
-        "a modest improvement over divergence caching (at least level, to 1 %)",
-        {f"T_q {p}, δ_avg {d}": each <= 1.01 for (p, d), each in ratio.items()},
-        "cost / divergence caching's: "
-        + "; ".join(f"T_q {p}: {span(ratio[p, d] for d in deltas)}" for p in PERIODS),
-    )
+    loose = {at: each for at, each in ratio.items() if at[1] >= LOOSE}
+    verdicts = [
+        judge(
+            "a modest improvement over divergence caching (at least level, to 1 %)",
+            {f"T_q {p}, δ_avg {d}": each <= 1.01 for (p, d), each in ratio.items()},
+            "cost / divergence caching's: "
+            + "; ".join(f"T_q {p}: {span(ratio[p, d] for d in deltas)}" for p in PERIODS),
+            why="where hardly any update may go unseen the width swings about τ_0: every copy "
+            "fetched is paid for again at the next update, and given up",
+        ),
+        judge(
+            f"the same, where {LOOSE} updates or more may go unseen in a sum of ten",
+            {f"T_q {p}, δ_avg {d}": each <= 1.01 for (p, d), each in loose.items()},
+            f"{span(loose.values())} of its cost",
+        ),
+    ]
     keep = ("period", "delta", "name", "cost")
-    note = "The value is updated once a second; the paper does not tell its data here."
-    return Found([{k: row[k] for k in keep} for row in table], draw, [verdict], [note], (8.4, 3.6))
+    return Found(
+        [{k: row[k] for k in keep} for row in table], draw, verdicts, [NOTE + UPDATES], (8.4, 3.6)
+    )
 
 
 PRECISION_14 = Experiment(
