@@ -19,6 +19,7 @@ from .life import LIFE
 from .lru import LRU
 from .prob import PROB
 from .rand import RAND
+from .rate import RATE
 from .s3fifo import S3FIFO
 from .sieve import SIEVE
 from .wtinylfu import WTINYLFU
@@ -41,6 +42,7 @@ ALL: tuple[Policy, ...] = (
     HIST,
     LBA,
     ELBA,
+    RATE,
 )
 DEFAULT = "clock"
 

@@ -1,0 +1,171 @@
+"""Which key comes next: a mixture of how often it came at several time scales, learned as it goes.
+
+The chance that the next arrival of a side has some key is taken to be
+
+    sum over the sides and the scales of  weight x the key's frequency there, at that scale
+
+with weights of its own for each side that is awaited. Popularity that lasts is a weight on the longest
+scale, a burst one on a short scale; where the sides share their bursts, the past of either foretells the
+other, so a side is foretold by the past of all. The frequencies of all keys sum to one at each
+scale, and so do the weights (with that of novelty, for keys that are not known): a mixture, whose
+likelihood rises with every step of expectation maximisation. That is done online: after each arrival the weights move a
+little towards the parts that they had in foretelling it.
+
+Likelihood, and not squared errors, since a rare key must count as much as a frequent one: who is evicted
+is decided among the rare.
+
+Source for the steps: Cappé, Moulines, "On-line expectation-maximization algorithm for latent data models"
+(2009).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import keyrates
+from .jit import jit
+from .keyrates import SCALES, KeyRates
+from .shape import Shape
+
+KEYS = 4  # remembered for each row of the budget
+LOOKED = 8  # entries of which the least likely is forgotten, where one must be
+BEGUN = 10  # arrivals that the first weights count as
+AVERAGED = 1000  # at least so many arrivals are averaged over, and the budget
+
+
+class Forecast(NamedTuple):
+    """The keys, and what is learned about each awaited side of each join (`target`)."""
+
+    rates: KeyRates
+    legs: np.ndarray  # int64[streams, legs, 3]: (join, side, attribute), -1 pads
+    width: np.ndarray  # int64[joins]: sides of each join
+    weight: np.ndarray  # float64[joins, target, source, SCALES]
+    novelty: np.ndarray  # float64[joins, target]: the weight of keys that are not known
+    part: np.ndarray  # float64[source, SCALES]: scratch
+    least: np.ndarray  # float64[1]: no weight falls below; also the chance of a key not known
+    pace: np.ndarray  # float64[1]: how far weights move in the long run; 0: they are fixed
+    hand: np.ndarray  # int64[1]: the next entry to be looked at
+
+
+def make_forecast(shape: Shape, scale: int, half_life: float | None = None) -> Forecast:
+    """Return what is known beforehand: all scales count alike, unless one half-life is given.
+
+    Where it is given a side is foretold by its own past, at that scale alone.
+    """
+    joins, sides = len(shape.joins), shape.sides
+    width = np.array([len(join) for join in shape.joins])
+    lives = keyrates.half_lives(max(2048, 4 * scale))
+    weight = np.ones((joins, sides, sides, SCALES)) / (SCALES * width[:, None, None, None])
+    if half_life is not None:
+        lives[0] = half_life
+        weight[:] = 0
+        weight[:, range(sides), range(sides), 0] = 1
+    return Forecast(
+        keyrates.make_rates(shape, keyrates.FEWEST + KEYS * scale, lives),
+        shape.leg_table,
+        width,
+        weight,
+        np.full((joins, sides), 1 / (SCALES * sides)),
+        np.zeros((sides, SCALES)),
+        np.array([0.01 / max(100, scale)]),
+        np.array([0.0 if half_life is not None else 1 / max(AVERAGED, scale)]),
+        np.zeros(1, np.int64),
+    )
+
+
+def reserve(forecast: Forecast, arrivals: int) -> Forecast:
+    """Return the same with room for the keys of `arrivals` more tuples."""
+    keys = arrivals * forecast.legs.shape[1]
+    return forecast._replace(rates=keyrates.reserve(forecast.rates, keys))
+
+
+@jit
+def chance(forecast, entry, join, target):
+    """Return the chance that the next arrival of a side has the key of an entry."""
+    total = 0.0
+    for source in range(forecast.width[join]):
+        for scale in range(SCALES):
+            often = keyrates.frequency(forecast.rates, entry, join, source, scale)
+            total += forecast.weight[join, target, source, scale] * often
+    return total
+
+
+@jit
+def expected(forecast, held, slot):
+    """Return how many results a tuple is expected to have, for each arrival.
+
+    One factor for each other side of a join, one summand for each join.
+    """
+    stream = held.at[slot]["stream"]
+    total = 0.0
+    for leg in range(forecast.legs.shape[1]):
+        join, side = forecast.legs[stream, leg, 0], forecast.legs[stream, leg, 1]
+        if join < 0:
+            break
+        key = held.key[slot, forecast.legs[stream, leg, 2]]
+        entry = keyrates.find(forecast.rates, join, key)
+        if entry >= 0:
+            product = 1.0
+            for other in range(forecast.width[join]):
+                if other != side:
+                    product *= chance(forecast, entry, join, other)
+            total += product
+    return total
+
+
+@jit
+def note(forecast, held, slot):
+    """Learn from an arrival, then count it, on all of its legs."""
+    rates, stream = forecast.rates, held.at[slot]["stream"]
+    for leg in range(forecast.legs.shape[1]):
+        join, side = forecast.legs[stream, leg, 0], forecast.legs[stream, leg, 1]
+        if join < 0:
+            break
+        key = held.key[slot, forecast.legs[stream, leg, 2]]
+        entry = keyrates.find(rates, join, key)
+        if forecast.pace[0] > 0.0:
+            _learn(forecast, entry, join, side)
+        if entry < 0:
+            if keyrates.is_full(rates):
+                keyrates.forget(rates, _least_likely(forecast))
+            entry = keyrates.enter(rates, join, key)
+        keyrates.count(rates, entry, join, side)
+
+
+@jit
+def _learn(forecast, entry, join, target):
+    """Move the weights towards the parts that they had in foretelling this arrival."""
+    width, weight, part = forecast.width[join], forecast.weight, forecast.part
+    least, new = forecast.least[0], forecast.novelty[join, target] * forecast.least[0]
+    total = new
+    for source in range(width):
+        for scale in range(SCALES):
+            part[source, scale] = 0.0
+            if entry >= 0:
+                often = keyrates.frequency(forecast.rates, entry, join, source, scale)
+                part[source, scale] = weight[join, target, source, scale] * often
+            total += part[source, scale]
+    step = max(forecast.pace[0], 1.0 / (BEGUN + forecast.rates.arrived[join, target]))
+    for source in range(width):
+        for scale in range(SCALES):
+            before = weight[join, target, source, scale]
+            after = before + step * (part[source, scale] / total - before)
+            weight[join, target, source, scale] = max(least, after)
+    before = forecast.novelty[join, target]
+    forecast.novelty[join, target] = max(least, before + step * (new / total - before))
+
+
+@jit
+def _least_likely(forecast):
+    """Return the entry that is least likely to come, among the next few."""
+    rates = forecast.rates
+    best, lowest = np.int64(0), np.inf
+    for _ in range(LOOKED):
+        entry = forecast.hand[0] % rates.used[0]
+        forecast.hand[0] = entry + 1
+        join, total = rates.home[entry], 0.0
+        for target in range(forecast.width[join]):
+            total += chance(forecast, entry, join, target)
+        if total < lowest:
+            best, lowest = entry, total
+    return best
