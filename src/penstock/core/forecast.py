@@ -28,7 +28,6 @@ from .keyrates import SCALES, KeyRates
 from .shape import Shape
 
 KEYS = 4  # remembered for each row of the budget
-LOOKED = 8  # entries of which the least likely is forgotten, where one must be
 BEGUN = 10  # arrivals that the first weights count as
 AVERAGED = 1000  # at least so many arrivals are averaged over, and the budget
 
@@ -44,7 +43,6 @@ class Forecast(NamedTuple):
     part: np.ndarray  # float64[source, SCALES]: scratch
     least: np.ndarray  # float64[1]: no weight falls below; also the chance of a key not known
     pace: np.ndarray  # float64[1]: how far weights move in the long run; 0: they are fixed
-    hand: np.ndarray  # int64[1]: the next entry to be looked at
 
 
 def make_forecast(shape: Shape, scale: int, half_life: float | None = None) -> Forecast:
@@ -69,7 +67,6 @@ def make_forecast(shape: Shape, scale: int, half_life: float | None = None) -> F
         np.zeros((sides, SCALES)),
         np.array([0.01 / max(100, scale)]),
         np.array([0.0 if half_life is not None else 1 / max(AVERAGED, scale)]),
-        np.zeros(1, np.int64),
     )
 
 
@@ -84,6 +81,8 @@ def chance(forecast, entry, join, target):
     """Return the chance that the next arrival of a side has the key of an entry."""
     total = 0.0
     for source in range(forecast.width[join]):
+        if not keyrates.came(forecast.rates, entry, source):
+            continue
         for scale in range(SCALES):
             often = keyrates.frequency(forecast.rates, entry, join, source, scale)
             total += forecast.weight[join, target, source, scale] * often
@@ -91,19 +90,18 @@ def chance(forecast, entry, join, target):
 
 
 @jit
-def expected(forecast, held, slot):
+def expected(forecast, stream, slot, entries):
     """Return how many results a tuple is expected to have, for each arrival.
 
-    One factor for each other side of a join, one summand for each join.
+    `entries[slot]` are those of its keys, one for each leg. One factor for each other side of a
+    join, one summand for each join.
     """
-    stream = held.at[slot]["stream"]
     total = 0.0
     for leg in range(forecast.legs.shape[1]):
         join, side = forecast.legs[stream, leg, 0], forecast.legs[stream, leg, 1]
         if join < 0:
             break
-        key = held.key[slot, forecast.legs[stream, leg, 2]]
-        entry = keyrates.find(forecast.rates, join, key)
+        entry = np.int64(entries[slot, leg])
         if entry >= 0:
             product = 1.0
             for other in range(forecast.width[join]):
@@ -111,6 +109,26 @@ def expected(forecast, held, slot):
                     product *= chance(forecast, entry, join, other)
             total += product
     return total
+
+
+@jit
+def look_up(forecast, held, slot, row, entries):
+    """Write into `entries[row]` where the keys of a tuple are, or -1."""
+    stream = held.at[slot]["stream"]
+    for leg in range(forecast.legs.shape[1]):
+        join = forecast.legs[stream, leg, 0]
+        entries[row, leg] = -1
+        if join >= 0:
+            key = held.key[slot, forecast.legs[stream, leg, 2]]
+            entries[row, leg] = keyrates.find(forecast.rates, join, key)
+
+
+@jit
+def hold(forecast, entries, row, change):
+    """Change by how many the keys at `entries[row]` are held: a key that is held is not forgotten."""
+    for leg in range(entries.shape[1]):
+        if entries[row, leg] >= 0:
+            forecast.rates.holders[entries[row, leg]] += change
 
 
 @jit
@@ -126,8 +144,6 @@ def note(forecast, held, slot):
         if forecast.pace[0] > 0.0:
             _learn(forecast, entry, join, side)
         if entry < 0:
-            if keyrates.is_full(rates):
-                keyrates.forget(rates, _least_likely(forecast))
             entry = keyrates.enter(rates, join, key)
         keyrates.count(rates, entry, join, side)
 
@@ -141,7 +157,7 @@ def _learn(forecast, entry, join, target):
     for source in range(width):
         for scale in range(SCALES):
             part[source, scale] = 0.0
-            if entry >= 0:
+            if entry >= 0 and keyrates.came(forecast.rates, entry, source):
                 often = keyrates.frequency(forecast.rates, entry, join, source, scale)
                 part[source, scale] = weight[join, target, source, scale] * often
             total += part[source, scale]
@@ -153,19 +169,3 @@ def _learn(forecast, entry, join, target):
             weight[join, target, source, scale] = max(least, after)
     before = forecast.novelty[join, target]
     forecast.novelty[join, target] = max(least, before + step * (new / total - before))
-
-
-@jit
-def _least_likely(forecast):
-    """Return the entry that is least likely to come, among the next few."""
-    rates = forecast.rates
-    best, lowest = np.int64(0), np.inf
-    for _ in range(LOOKED):
-        entry = forecast.hand[0] % rates.used[0]
-        forecast.hand[0] = entry + 1
-        join, total = rates.home[entry], 0.0
-        for target in range(forecast.width[join]):
-            total += chance(forecast, entry, join, target)
-        if total < lowest:
-            best, lowest = entry, total
-    return best

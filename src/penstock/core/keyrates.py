@@ -7,7 +7,9 @@ and fade when they are read, so a look at a key costs the same however long it w
 Time goes in ticks, 64 to a half-life, so that fading is a look into one small table. Ticks are those
 of the line and not of the key, or else a key that comes more than once a tick would never fade.
 
-A table that is full forgets a key for each new one: whom, its user decides.
+A table that is full forgets a key for each new one: of the next few that nobody holds the one that
+weighs least, on all sides, at the longest half-life. So the number of its entry is all that a
+holder needs to know.
 """
 
 import math
@@ -24,6 +26,8 @@ TICKS = 64  # in a half-life
 LIVES = 40  # half-lives after which nothing is left
 FADE = np.array([2.0 ** (-tick / TICKS) for tick in range(TICKS * LIVES)] + [0.0])
 FEWEST = 1024  # keys that there is room for at first
+LONGEST = SCALES - 2  # the scale of the longest half-life that ends
+LOOKED = 8  # keys looked at to forget one of them
 LAST = 0  # column of cell: the number of the key's last arrival on a side, or 0
 FIRST = 1  # the columns from here are the sums, one for each scale
 
@@ -35,10 +39,13 @@ class KeyRates(NamedTuple):
     key: np.ndarray  # int64[entries]
     home: np.ndarray  # int64[entries]: which join a key belongs to
     cell: np.ndarray  # float64[entries, sides, 1 + SCALES]: LAST, then the sums
+    holders: np.ndarray  # int32[entries]: how many hold a key
     used: np.ndarray  # int64[1]: entries in use
+    hand: np.ndarray  # int64[1]: the next entry to be looked at
     most: np.ndarray  # int64[1]: the entries that there may ever be
     arrived: np.ndarray  # float64[joins, sides]: arrivals of each line
     ticks: np.ndarray  # float64[SCALES]: ticks that an arrival takes
+    clock: np.ndarray  # float64[joins, sides, SCALES]: whole ticks so far
     unit: np.ndarray  # float64[joins, sides, SCALES]: what a sum is multiplied by to be a frequency
 
 
@@ -59,10 +66,13 @@ def make_rates(shape: Shape, most: int, lives: np.ndarray) -> KeyRates:
         np.zeros(entries, np.int64),
         np.zeros(entries, np.int64),
         np.zeros((entries, sides, FIRST + SCALES)),
+        np.zeros(entries, np.int32),
+        np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.array([most]),
         np.zeros((joins, sides)),
         TICKS / lives,
+        np.zeros((joins, sides, SCALES)),
         np.broadcast_to([1 - 2.0 ** (-1 / life) for life in lives], (joins, sides, SCALES)).copy(),
     )
 
@@ -82,6 +92,7 @@ def reserve(rates: KeyRates, keys: int) -> KeyRates:
         key=np.pad(rates.key, added),
         home=np.pad(rates.home, added),
         cell=np.pad(rates.cell, [*added, (0, 0), (0, 0)]),
+        holders=np.pad(rates.holders, added),
     )
 
 
@@ -92,48 +103,17 @@ def find(rates, join, key):
 
 
 @jit
-def is_full(rates):
-    return rates.used[0] == len(rates.key)
-
-
-@jit
-def forget(rates, entry):
-    """Free an entry; the last one moves into the gap, so that those in use lie side by side."""
-    last = rates.used[0] - 1
-    rates.used[0] = last
-    keymap.erase(rates.buckets, rates.home[entry], rates.key[entry], entry)
-    if entry != last:
-        keymap.erase(rates.buckets, rates.home[last], rates.key[last], last)
-        _settle(rates, entry, rates.home[last], rates.key[last])
-        for side in range(rates.cell.shape[1]):
-            for column in range(rates.cell.shape[2]):
-                rates.cell[entry, side, column] = rates.cell[last, side, column]
-
-
-@jit
-def _settle(rates, entry, join, key):
-    rates.key[entry], rates.home[entry] = key, join
-    keymap.add(rates.buckets, join, key, entry)
-
-
-@jit
-def enter(rates, join, key):
-    """Give a key that has none an entry of a table that is not full, and return it."""
-    entry = rates.used[0]
-    rates.used[0] = entry + 1
-    _settle(rates, entry, join, key)
-    for side in range(rates.cell.shape[1]):
-        for column in range(rates.cell.shape[2]):
-            rates.cell[entry, side, column] = 0.0
-    return entry
+def came(rates, entry, side):
+    """Tell whether a key has come on a side."""
+    return rates.cell[entry, side, LAST] > 0.0
 
 
 @jit
 def faded(rates, entry, join, side, scale):
     """Return the sum of a key at a scale, as of now."""
-    pace, cell = rates.ticks[scale], rates.cell[entry, side]
-    passed = np.floor(rates.arrived[join, side] * pace) - np.floor(cell[LAST] * pace)
-    return cell[FIRST + scale] * FADE[np.int64(min(passed, np.float64(TICKS * LIVES)))]
+    then = np.floor(rates.cell[entry, side, LAST] * rates.ticks[scale])
+    passed = min(rates.clock[join, side, scale] - then, np.float64(TICKS * LIVES))
+    return rates.cell[entry, side, FIRST + scale] * FADE[np.int64(passed)]
 
 
 @jit
@@ -143,12 +123,49 @@ def frequency(rates, entry, join, side, scale):
 
 
 @jit
+def enter(rates, join, key):
+    """Return an entry for a key that has none; -1: the table is full, and those looked at are held."""
+    entry = rates.used[0]
+    if entry < len(rates.key):
+        rates.used[0] = entry + 1
+    else:
+        entry = _lightest(rates)
+        if entry < 0:
+            return entry
+        keymap.erase(rates.buckets, rates.home[entry], rates.key[entry], entry)
+    rates.key[entry], rates.home[entry] = key, join
+    keymap.add(rates.buckets, join, key, entry)
+    for side in range(rates.cell.shape[1]):
+        for column in range(rates.cell.shape[2]):
+            rates.cell[entry, side, column] = 0.0
+    return entry
+
+
+@jit
+def _lightest(rates):
+    """Return which of the next few entries is to be used again, or -1."""
+    best, lowest = np.int64(-1), np.inf
+    for _ in range(LOOKED):
+        entry = rates.hand[0] % rates.used[0]
+        rates.hand[0] = entry + 1
+        total = 0.0
+        for side in range(rates.cell.shape[1]):
+            total += faded(rates, entry, rates.home[entry], side, LONGEST)
+        if rates.holders[entry] == 0 and total < lowest:
+            best, lowest = entry, total
+    return best
+
+
+@jit
 def count(rates, entry, join, side):
-    """Count one more arrival of a key on a side."""
+    """Count one more arrival on a side, of the key of an entry; -1: of one that has none."""
+    now = rates.arrived[join, side] + 1.0
+    if entry >= 0:
+        for scale in range(SCALES):
+            rates.cell[entry, side, FIRST + scale] = faded(rates, entry, join, side, scale) + 1.0
+        rates.cell[entry, side, LAST] = now
+    rates.arrived[join, side] = now
     for scale in range(SCALES):
-        rates.cell[entry, side, FIRST + scale] = faded(rates, entry, join, side, scale) + 1.0
-    rates.arrived[join, side] += 1.0
-    rates.cell[entry, side, LAST] = rates.arrived[join, side]
-    for scale in range(SCALES):
+        rates.clock[join, side, scale] = np.floor(now * rates.ticks[scale])
         if rates.ticks[scale] == 0.0:  # without fading a frequency is a share of all
-            rates.unit[join, side, scale] = 1.0 / rates.arrived[join, side]
+            rates.unit[join, side, scale] = 1.0 / now

@@ -1,75 +1,123 @@
 """The held tuple with the lowest score, where scores move with time: a few looks for each eviction.
 
-The lowest of the last look, the *suspects*, are looked at again, and after them the next few of all
-members in turns. So a few looks find almost what a look at everybody would: a tuple that lost
-its worth is met by the hand, becomes a suspect, and stays one until it goes or recovers.
+The members of lowest score known, the *suspects*, stand first in the dense array of members, each
+with the score of the last look at it. For an eviction a hand looks at the next few of all members,
+in turns; one that scores less than a suspect changes places with the highest of them. Then the
+lowest suspect is looked at again, and goes if it is still the lowest. So a dozen looks find nearly
+what a look at everybody would: who lost its worth is met by the hand and stays a suspect until it goes
+or recovers.
 
-Suspects are the first members in their dense array; equal scores go by age, the older first.
+Equal scores go by age, the older first.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from . import members as sets
 from .jit import jit
-from .least import NOBODY, is_older
+from .members import Members, make_members
 from .policy import REFUSE
 
-SUSPECTS = 8
-FRESH = 16  # others looked at
+MOST = 8  # suspects
+LOOKS = 8  # of the hand for each eviction
+UNKNOWN = -np.inf  # the score of a suspect that must be looked at first
+
+
+class Suspects(NamedTuple):
+    """The members, those of lowest score first; their order depends only on what happened."""
+
+    members: Members
+    low: np.ndarray  # float64[MOST]: the scores of the suspects when they were last looked at
+    hand: np.ndarray  # int64[1]: the place that was looked at last
+
+
+def make_suspects(capacity: int) -> Suspects:
+    """Return an empty set."""
+    return Suspects(make_members(capacity), np.zeros(MOST), np.zeros(1, np.int64))
+
+
+@jit
+def add(suspects, slot):
+    place = suspects.members.size[0]
+    sets.add(suspects.members, slot)
+    if place < MOST:
+        suspects.low[place] = UNKNOWN
+
+
+@jit
+def discard(suspects, slot):
+    place = suspects.members.place[slot]
+    sets.discard(suspects.members, slot)
+    if place < MOST:  # somebody else stands there now
+        suspects.low[place] = UNKNOWN
 
 
 def make_choose(score):
-    """Return the hook `choose_victim` of states with `members`, `always`, `hand` and `low`.
+    """Return the hook `choose_victim` of states with `suspects` and `always`.
 
-    `hand` is int64[1], `low` float64[SUSPECTS]. A newcomer that scores less than all that were
-    looked at is refused, unless it `always` comes in.
+    A newcomer that scores less than the lowest suspect is refused, unless it `always` comes in.
     """
 
     def choose_victim(state, held, newcomer, now):
-        members, size = state.members, state.members.size[0]
-        everybody = size <= SUSPECTS + FRESH
-        best, lowest = NOBODY, np.inf
-        for look in range(0 if state.always[0] else -1, min(size, SUSPECTS + FRESH)):
-            place = np.int64(look)
-            if look >= SUSPECTS and not everybody:
-                place = _turn(state, size)
+        suspects, members = state.suspects, state.suspects.members
+        size = members.size[0]
+        last, offer = min(size, LOOKS), np.inf
+        look = 0 if state.always[0] else -1
+        while True:  # ends: a suspect is looked at once, then its score is as it is
+            place = np.int64(0)
+            if look >= last:
+                place = _lowest(suspects, held)
+            elif look >= 0:
+                place = _turn(suspects, size)
             slot = newcomer if look < 0 else np.int64(members.slot[place])
             worth = score(state, held, slot, now)
-            if (
-                best < 0
-                or worth < lowest
-                or (worth == lowest and is_older(held, slot, best, newcomer))
-            ):
-                best, lowest = slot, worth
-            if not everybody and look >= 0:
-                _suspect(state, look, place, worth)
-        return REFUSE if best == newcomer else best
+            if look < 0:
+                offer = worth
+            else:
+                _see(suspects, place, worth)
+                if look >= last and place == _lowest(suspects, held):
+                    return REFUSE if offer < worth else slot
+            look += 1
 
     choose_victim.__module__ = score.__module__  # tells `core.jit` whose source it is made of
     return jit(choose_victim)
 
 
 @jit
-def _turn(state, size):
-    """Return the next place of one who is not a suspect."""
-    place = state.hand[0] - 1
-    if place < SUSPECTS or place >= size:
+def _turn(suspects, size):
+    """Return the place that the hand comes to next."""
+    place = suspects.hand[0] - 1
+    if place < 0 or place >= size:
         place = size - 1
-    state.hand[0] = place
+    suspects.hand[0] = place
     return place
 
 
 @jit
-def _suspect(state, look, place, worth):
-    """Take note of a suspect's score; another one of lower score takes the place of the highest."""
-    low = state.low
-    if look < SUSPECTS:
-        low[look] = worth
+def _lowest(suspects, held):
+    """Return the place of the suspect that is to go, as far as is known."""
+    low, slot = suspects.low, suspects.members.slot
+    best = np.int64(0)
+    for place in range(1, min(MOST, suspects.members.size[0])):
+        if low[place] < low[best] or (
+            low[place] == low[best] and held.at[slot[place]]["born"] < held.at[slot[best]]["born"]
+        ):
+            best = np.int64(place)
+    return best
+
+
+@jit
+def _see(suspects, place, worth):
+    """Take note of a score; one that is lower than a suspect's makes a suspect."""
+    low = suspects.low
+    if place < MOST:
+        low[place] = worth
         return
     highest = 0
-    for other in range(1, SUSPECTS):
+    for other in range(1, MOST):
         if low[other] > low[highest]:
             highest = other
     if worth < low[highest]:
         low[highest] = worth
-        sets.swap(state.members, place, highest)
+        sets.swap(suspects.members, place, highest)

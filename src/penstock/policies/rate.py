@@ -18,12 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import forecast as forecasts
-from ..core import members as sets
+from ..core import suspects as sets
 from ..core.forecast import Forecast
 from ..core.jit import jit
-from ..core.members import Members
 from ..core.policy import Policy, Setup, check_range
-from ..core.suspects import SUSPECTS, make_choose
+from ..core.suspects import Suspects, make_choose
 from .admission import COMPETE, admits_always
 
 
@@ -31,9 +30,10 @@ class RateState(NamedTuple):
     """What is expected of each key, and the members to compare."""
 
     forecast: Forecast
-    members: Members
-    hand: np.ndarray  # int64[1]: the place of the member that was looked at last
-    low: np.ndarray  # float64[SUSPECTS]: scratch
+    suspects: Suspects
+    stream: np.ndarray  # int8[capacity]: of which stream a tuple is
+    entry: np.ndarray  # int32[capacity, legs]: where the forecast has its keys, or -1
+    newcomer: np.ndarray  # int32[1, legs]: the same of a tuple that is not held yet
     remains: np.ndarray  # bool[1]: what is left of the window counts too
     always: np.ndarray  # bool[1]: the newcomer is never refused
 
@@ -46,9 +46,10 @@ def make_state(
         check_range("rate", "half_life", half_life, 0.1)
     return RateState(
         forecasts.make_forecast(setup.shape, setup.scale, half_life),
-        sets.make_members(setup.capacity),
-        np.zeros(1, np.int64),
-        np.zeros(SUSPECTS),
+        sets.make_suspects(setup.capacity),
+        np.zeros(setup.capacity, np.int8),
+        np.full((setup.capacity, setup.shape.legs), -1, np.int32),
+        np.full((1, setup.shape.legs), -1, np.int32),
         np.array([remains]),
         admits_always("rate", admit),
     )
@@ -66,17 +67,34 @@ def on_arrival(state, held, slot, now):
 
 @jit
 def on_insert(state, held, slot, now):
-    sets.add(state.members, slot)
+    sets.add(state.suspects, slot)
+    state.stream[slot] = held.at[slot]["stream"]
+    forecasts.look_up(state.forecast, held, slot, slot, state.entry)
+    forecasts.hold(state.forecast, state.entry, slot, 1)
+
+
+@jit
+def on_match(state, held, slot, now):
+    if state.entry[slot, 0] < 0:  # its key was not known when it came in; it may be now
+        forecasts.hold(state.forecast, state.entry, slot, -1)
+        forecasts.look_up(state.forecast, held, slot, slot, state.entry)
+        forecasts.hold(state.forecast, state.entry, slot, 1)
 
 
 @jit
 def on_remove(state, held, slot, now):
-    sets.discard(state.members, slot)
+    forecasts.hold(state.forecast, state.entry, slot, -1)
+    sets.discard(state.suspects, slot)
 
 
 @jit
 def score(state, held, slot, now):
-    worth = forecasts.expected(state.forecast, held, slot)
+    # What is needed of a held tuple lies in small arrays: its record would be a cache miss more.
+    if slot == len(held.at) - 1:
+        forecasts.look_up(state.forecast, held, slot, 0, state.newcomer)
+        worth = forecasts.expected(state.forecast, held.at[slot]["stream"], 0, state.newcomer)
+    else:
+        worth = forecasts.expected(state.forecast, state.stream[slot], slot, state.entry)
     if state.remains[0]:
         worth *= np.float64(held.at[slot]["deadline"]) - now + 1  # as integers FOREVER would wrap
     return worth
@@ -88,8 +106,9 @@ RATE = Policy(
     make_state,
     make_choose(score),
     on_insert=on_insert,
+    on_match=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
     reserve=reserve,
-    tracked=lambda state: int(state.members.size[0]),
+    tracked=lambda state: int(state.suspects.members.size[0]),
 )

@@ -1,0 +1,159 @@
+"""How likely each key is to come next, from how often it came at five time scales, learned online.
+
+An arrival n arrivals old weighs 2^(-n / h) at the half-life h, with n counted in steps of h / 64;
+at the last scale it weighs 1 for ever. A key's share of all weight is its frequency at that scale. A
+weighted sum over all legs and scales foretells a leg; after each arrival there the weights move towards
+the parts that they had in foretelling it, and one more weight stands for keys never seen.
+
+The keys are in a list of limited length. When it is full the next key takes the place of the lightest
+of the next eight that are not held.
+"""
+
+from dataclasses import dataclass, field
+from math import floor, inf, prod
+
+SCALES = 5
+LONGEST = 3  # of the scales that end
+
+
+@dataclass
+class Past:
+    """What is known of a key of a join: by leg the last arrival, and the sum at each scale."""
+
+    join: int
+    key: int
+    last: dict = field(default_factory=dict)
+    sums: dict = field(default_factory=dict)
+    held: int = 0
+
+
+def half_lives(longest):
+    ratio = (longest / 4) ** (1 / 3)
+    return [4.0, float(round(4 * ratio)), float(round(4 * ratio**2)), float(round(longest)), inf]
+
+
+class Rates:
+    def __init__(self, joins, scale, half_life=None):
+        self.joins = joins
+        self.lives = half_lives(max(2048, 4 * scale))
+        self.learns = half_life is None
+        if half_life is not None:
+            self.lives[0] = half_life
+        self.most = 1024 + 4 * scale
+        self.least = 0.01 / max(100, scale)
+        self.pace = 1 / max(1000, scale)
+        self.arrived = {}  # (join, leg) -> arrivals
+        self.keys = {}  # (join, key) -> Past
+        self.line = []  # the same in the order in which they are looked at
+        self.hand = 0
+        self.weights = {}  # (join, target) -> {(leg, scale): weight}
+        self.novelty = {}
+        sides = max(len(join) for join in joins)
+        for number, join in enumerate(joins):
+            for target in range(len(join)):
+                self.novelty[number, target] = 1 / (SCALES * sides)
+                self.weights[number, target] = {
+                    (leg, scale): self._first(len(join), target, leg, scale)
+                    for leg in range(len(join))
+                    for scale in range(SCALES)
+                }
+
+    def _first(self, legs, target, leg, scale):
+        if self.learns:
+            return 1 / (SCALES * legs)
+        return 1.0 if (leg, scale) == (target, 0) else 0.0
+
+    def places(self, t):
+        return [
+            (number, leg, t.keys[attribute])
+            for number, join in enumerate(self.joins)
+            for leg, (stream, attribute) in enumerate(join)
+            if stream == t.stream
+        ]
+
+    def find(self, t):
+        """Return what is known of each key of a tuple: (leg, Past or None) for each of its joins."""
+        return [(leg, self.keys.get((join, key))) for join, leg, key in self.places(t)]
+
+    def expected(self, found):
+        return sum(
+            prod(
+                self.chance(past, other)
+                for other in range(len(self.joins[past.join]))
+                if other != leg
+            )
+            for leg, past in found
+            if past is not None
+        )
+
+    def chance(self, past, target):
+        total = 0.0
+        for place, weight in self.weights[past.join, target].items():
+            total += weight * self._frequency(past, *place)
+        return total
+
+    def _frequency(self, past, leg, scale):
+        if leg not in past.last:
+            return 0.0
+        life = self.lives[scale]
+        unit = 1.0 / self.arrived[past.join, leg] if life == inf else 1 - 2.0 ** (-1 / life)
+        return self._sum(past, leg, scale) * unit
+
+    def _sum(self, past, leg, scale):
+        if leg not in past.last:
+            return 0.0
+        pace = 64 / self.lives[scale]
+        ticks = floor(self.arrived[past.join, leg] * pace) - floor(past.last[leg] * pace)
+        return past.sums[leg][scale] * (2.0 ** (-ticks / 64) if ticks < 64 * 40 else 0.0)
+
+    def note(self, t):
+        for join, leg, key in self.places(t):
+            past = self.keys.get((join, key))
+            if self.learns:
+                self._learn(past, join, leg)
+            if past is None:
+                past = self._enter(join, key)
+            if past is not None:
+                sums = [self._sum(past, leg, scale) + 1 for scale in range(SCALES)]
+            self.arrived[join, leg] = self.arrived.get((join, leg), 0) + 1
+            if past is not None:
+                past.sums[leg], past.last[leg] = sums, self.arrived[join, leg]
+
+    def _learn(self, past, join, target):
+        weights = self.weights[join, target]
+        parts = {
+            place: weight * self._frequency(past, *place) if past is not None else 0.0
+            for place, weight in weights.items()
+        }
+        new = self.novelty[join, target] * self.least
+        total = new
+        for part in parts.values():
+            total += part
+        step = max(self.pace, 1 / (10 + self.arrived.get((join, target), 0)))
+        for place, weight in weights.items():
+            weights[place] = max(self.least, weight + step * (parts[place] / total - weight))
+        novelty = self.novelty[join, target]
+        novelty += step * (new / total - novelty)
+        self.novelty[join, target] = max(self.least, novelty)
+
+    def _enter(self, join, key):
+        past = Past(join, key)
+        if len(self.line) < self.most:
+            self.line.append(past)
+        else:
+            looked = [(self.hand + i) % len(self.line) for i in range(8)]
+            self.hand = looked[-1] + 1
+            free = [place for place in looked if self.line[place].held == 0]
+            if not free:
+                return None
+            place = min(free, key=lambda place: self._weight(self.line[place]))
+            gone, self.line[place] = self.line[place], past
+            del self.keys[gone.join, gone.key]
+        self.keys[join, key] = past
+        return past
+
+    def _weight(self, past):
+        total = 0.0
+        for leg in range(len(self.joins[past.join])):
+            total += self._sum(past, leg, LONGEST)
+        return total
