@@ -162,10 +162,9 @@ def _learn(forecast, entry, join, target):
                 part[source, scale] = weight[join, target, source, scale] * often
             total += part[source, scale]
     step = max(forecast.pace[0], 1.0 / (BEGUN + forecast.rates.arrived[join, target]))
+    kept, gain = 1.0 - step, step / total
     for source in range(width):
         for scale in range(SCALES):
-            before = weight[join, target, source, scale]
-            after = before + step * (part[source, scale] / total - before)
+            after = kept * weight[join, target, source, scale] + gain * part[source, scale]
             weight[join, target, source, scale] = max(least, after)
-    before = forecast.novelty[join, target]
-    forecast.novelty[join, target] = max(least, before + step * (new / total - before))
+    forecast.novelty[join, target] = max(least, kept * forecast.novelty[join, target] + gain * new)

@@ -46,7 +46,8 @@ class KeyRates(NamedTuple):
     arrived: np.ndarray  # float64[joins, sides]: arrivals of each line
     ticks: np.ndarray  # float64[SCALES]: ticks that an arrival takes
     clock: np.ndarray  # float64[joins, sides, SCALES]: whole ticks so far
-    unit: np.ndarray  # float64[joins, sides, SCALES]: what a sum is multiplied by to be a frequency
+    mass: np.ndarray  # float64[joins, sides, SCALES]: the sum over all keys, known or not
+    unit: np.ndarray  # float64[joins, sides, SCALES]: 1 / mass
 
 
 def half_lives(longest: float) -> np.ndarray:
@@ -73,7 +74,8 @@ def make_rates(shape: Shape, most: int, lives: np.ndarray) -> KeyRates:
         np.zeros((joins, sides)),
         TICKS / lives,
         np.zeros((joins, sides, SCALES)),
-        np.broadcast_to([1 - 2.0 ** (-1 / life) for life in lives], (joins, sides, SCALES)).copy(),
+        np.zeros((joins, sides, SCALES)),
+        np.zeros((joins, sides, SCALES)),
     )
 
 
@@ -109,11 +111,17 @@ def came(rates, entry, side):
 
 
 @jit
+def _fading(ticks):
+    """Return what is left after so many ticks."""
+    return FADE[np.int64(min(ticks, np.float64(TICKS * LIVES)))]
+
+
+@jit
 def faded(rates, entry, join, side, scale):
     """Return the sum of a key at a scale, as of now."""
     then = np.floor(rates.cell[entry, side, LAST] * rates.ticks[scale])
-    passed = min(rates.clock[join, side, scale] - then, np.float64(TICKS * LIVES))
-    return rates.cell[entry, side, FIRST + scale] * FADE[np.int64(passed)]
+    passed = rates.clock[join, side, scale] - then
+    return rates.cell[entry, side, FIRST + scale] * _fading(passed)
 
 
 @jit
@@ -160,12 +168,13 @@ def _lightest(rates):
 def count(rates, entry, join, side):
     """Count one more arrival on a side, of the key of an entry; -1: of one that has none."""
     now = rates.arrived[join, side] + 1.0
-    if entry >= 0:
-        for scale in range(SCALES):
-            rates.cell[entry, side, FIRST + scale] = faded(rates, entry, join, side, scale) + 1.0
-        rates.cell[entry, side, LAST] = now
     rates.arrived[join, side] = now
     for scale in range(SCALES):
-        rates.clock[join, side, scale] = np.floor(now * rates.ticks[scale])
-        if rates.ticks[scale] == 0.0:  # without fading a frequency is a share of all
-            rates.unit[join, side, scale] = 1.0 / now
+        before, after = rates.clock[join, side, scale], np.floor(now * rates.ticks[scale])
+        rates.clock[join, side, scale] = after
+        mass = rates.mass[join, side, scale] * _fading(after - before) + 1.0
+        rates.mass[join, side, scale], rates.unit[join, side, scale] = mass, 1.0 / mass
+        if entry >= 0:
+            rates.cell[entry, side, FIRST + scale] = faded(rates, entry, join, side, scale) + 1.0
+    if entry >= 0:
+        rates.cell[entry, side, LAST] = now

@@ -43,6 +43,7 @@ class Rates:
         self.least = 0.01 / max(100, scale)
         self.pace = 1 / max(1000, scale)
         self.arrived = {}  # (join, leg) -> arrivals
+        self.mass = {}  # (join, leg) -> at each scale the weight of all of them
         self.keys = {}  # (join, key) -> Past
         self.line = []  # the same in the order in which they are looked at
         self.hand = 0
@@ -88,23 +89,24 @@ class Rates:
 
     def chance(self, past, target):
         total = 0.0
-        for place, weight in self.weights[past.join, target].items():
-            total += weight * self._frequency(past, *place)
+        for (leg, scale), weight in self.weights[past.join, target].items():
+            if leg in past.last:
+                total += weight * self._frequency(past, leg, scale)
         return total
 
     def _frequency(self, past, leg, scale):
-        if leg not in past.last:
-            return 0.0
-        life = self.lives[scale]
-        unit = 1.0 / self.arrived[past.join, leg] if life == inf else 1 - 2.0 ** (-1 / life)
-        return self._sum(past, leg, scale) * unit
+        return self._sum(past, leg, scale) * (1.0 / self.mass[past.join, leg][scale])
 
     def _sum(self, past, leg, scale):
         if leg not in past.last:
             return 0.0
+        since = past.last[leg]
+        return past.sums[leg][scale] * self._fading(past.join, leg, scale, since)
+
+    def _fading(self, join, leg, scale, since):
         pace = 64 / self.lives[scale]
-        ticks = floor(self.arrived[past.join, leg] * pace) - floor(past.last[leg] * pace)
-        return past.sums[leg][scale] * (2.0 ** (-ticks / 64) if ticks < 64 * 40 else 0.0)
+        ticks = floor(self.arrived[join, leg] * pace) - floor(since * pace)
+        return 2.0 ** (-ticks / 64) if ticks < 64 * 40 else 0.0
 
     def note(self, t):
         for join, leg, key in self.places(t):
@@ -113,17 +115,22 @@ class Rates:
                 self._learn(past, join, leg)
             if past is None:
                 past = self._enter(join, key)
+            before = self.arrived.get((join, leg), 0)
+            self.arrived[join, leg] = before + 1
+            mass = self.mass.setdefault((join, leg), [0.0] * SCALES)
+            for scale in range(SCALES):
+                mass[scale] = mass[scale] * self._fading(join, leg, scale, before) + 1
             if past is not None:
-                sums = [self._sum(past, leg, scale) + 1 for scale in range(SCALES)]
-            self.arrived[join, leg] = self.arrived.get((join, leg), 0) + 1
-            if past is not None:
-                past.sums[leg], past.last[leg] = sums, self.arrived[join, leg]
+                past.sums[leg] = [self._sum(past, leg, scale) + 1 for scale in range(SCALES)]
+                past.last[leg] = self.arrived[join, leg]
 
     def _learn(self, past, join, target):
         weights = self.weights[join, target]
         parts = {
-            place: weight * self._frequency(past, *place) if past is not None else 0.0
-            for place, weight in weights.items()
+            (leg, scale): weight * self._frequency(past, leg, scale)
+            if past is not None and leg in past.last
+            else 0.0
+            for (leg, scale), weight in weights.items()
         }
         new = self.novelty[join, target] * self.least
         total = new
@@ -131,9 +138,9 @@ class Rates:
             total += part
         step = max(self.pace, 1 / (10 + self.arrived.get((join, target), 0)))
         for place, weight in weights.items():
-            weights[place] = max(self.least, weight + step * (parts[place] / total - weight))
-        novelty = self.novelty[join, target]
-        novelty += step * (new / total - novelty)
+            after = (1 - step) * weight + step / total * parts[place]
+            weights[place] = max(self.least, after)
+        novelty = (1 - step) * self.novelty[join, target] + step / total * new
         self.novelty[join, target] = max(self.least, novelty)
 
     def _enter(self, join, key):
