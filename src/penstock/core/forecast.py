@@ -78,14 +78,19 @@ def reserve(forecast: Forecast, arrivals: int) -> Forecast:
 
 @jit
 def chance(forecast, entry, join, target):
-    """Return the chance that the next arrival of a side has the key of an entry."""
+    """Return the chance that the next arrival of a side has the key of an entry.
+
+    A weight that is as low as it can be says nothing, and costs nothing.
+    """
     total = 0.0
     for source in range(forecast.width[join]):
         if not keyrates.came(forecast.rates, entry, source):
             continue
         for scale in range(SCALES):
-            often = keyrates.frequency(forecast.rates, entry, join, source, scale)
-            total += forecast.weight[join, target, source, scale] * often
+            weight = forecast.weight[join, target, source, scale]
+            if weight > forecast.least[0]:
+                often = keyrates.frequency(forecast.rates, entry, join, source, scale)
+                total += weight * often
     return total
 
 
@@ -129,6 +134,14 @@ def hold(forecast, entries, row, change):
     for leg in range(entries.shape[1]):
         if entries[row, leg] >= 0:
             forecast.rates.holders[entries[row, leg]] += change
+
+
+@jit
+def announce(forecast, entries, row):
+    """Say that the keys at `entries[row]` will be asked about soon."""
+    for leg in range(entries.shape[1]):
+        if entries[row, leg] >= 0:
+            keyrates.announce(forecast.rates, np.int64(entries[row, leg]))
 
 
 @jit

@@ -19,6 +19,7 @@ import numpy as np
 
 from . import keymap
 from .jit import jit
+from .prefetch import fetch
 from .shape import Shape
 
 SCALES = 5
@@ -28,8 +29,7 @@ FADE = np.array([2.0 ** (-tick / TICKS) for tick in range(TICKS * LIVES)] + [0.0
 FEWEST = 1024  # keys that there is room for at first
 LONGEST = SCALES - 2  # the scale of the longest half-life that ends
 LOOKED = 8  # keys looked at to forget one of them
-LAST = 0  # column of cell: the number of the key's last arrival on a side, or 0
-FIRST = 1  # the columns from here are the sums, one for each scale
+PART = 1 + SCALES  # columns of cell for a side: the number of the key's last arrival or 0, the sums
 
 
 class KeyRates(NamedTuple):
@@ -38,7 +38,7 @@ class KeyRates(NamedTuple):
     buckets: np.ndarray  # int64[joins, power of two]: see keymap
     key: np.ndarray  # int64[entries]
     home: np.ndarray  # int64[entries]: which join a key belongs to
-    cell: np.ndarray  # float64[entries, sides, 1 + SCALES]: LAST, then the sums
+    cell: np.ndarray  # float64[entries, sides * PART]
     holders: np.ndarray  # int32[entries]: how many hold a key
     used: np.ndarray  # int64[1]: entries in use
     hand: np.ndarray  # int64[1]: the next entry to be looked at
@@ -66,7 +66,7 @@ def make_rates(shape: Shape, most: int, lives: np.ndarray) -> KeyRates:
         keymap.make_buckets(entries, joins),
         np.zeros(entries, np.int64),
         np.zeros(entries, np.int64),
-        np.zeros((entries, sides, FIRST + SCALES)),
+        np.zeros((entries, sides * PART)),
         np.zeros(entries, np.int32),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
@@ -93,7 +93,7 @@ def reserve(rates: KeyRates, keys: int) -> KeyRates:
         buckets=buckets,
         key=np.pad(rates.key, added),
         home=np.pad(rates.home, added),
-        cell=np.pad(rates.cell, [*added, (0, 0), (0, 0)]),
+        cell=np.pad(rates.cell, [*added, (0, 0)]),
         holders=np.pad(rates.holders, added),
     )
 
@@ -105,23 +105,30 @@ def find(rates, join, key):
 
 
 @jit
+def announce(rates, entry):
+    """Say that an entry will be read soon."""
+    fetch(rates.cell, entry, 0)
+    fetch(rates.cell, entry, rates.cell.shape[1] - 1)
+
+
+@jit
 def came(rates, entry, side):
     """Tell whether a key has come on a side."""
-    return rates.cell[entry, side, LAST] > 0.0
+    return rates.cell[entry, side * PART] > 0.0
 
 
 @jit
 def _fading(ticks):
     """Return what is left after so many ticks."""
-    return FADE[np.int64(min(ticks, np.float64(TICKS * LIVES)))]
+    return FADE[np.uint64(min(np.int64(ticks), TICKS * LIVES))]  # never below 0: say so
 
 
 @jit
 def faded(rates, entry, join, side, scale):
     """Return the sum of a key at a scale, as of now."""
-    then = np.floor(rates.cell[entry, side, LAST] * rates.ticks[scale])
+    then = np.floor(rates.cell[entry, side * PART] * rates.ticks[scale])
     passed = rates.clock[join, side, scale] - then
-    return rates.cell[entry, side, FIRST + scale] * _fading(passed)
+    return rates.cell[entry, side * PART + 1 + scale] * _fading(passed)
 
 
 @jit
@@ -143,9 +150,8 @@ def enter(rates, join, key):
         keymap.erase(rates.buckets, rates.home[entry], rates.key[entry], entry)
     rates.key[entry], rates.home[entry] = key, join
     keymap.add(rates.buckets, join, key, entry)
-    for side in range(rates.cell.shape[1]):
-        for column in range(rates.cell.shape[2]):
-            rates.cell[entry, side, column] = 0.0
+    for column in range(rates.cell.shape[1]):
+        rates.cell[entry, column] = 0.0
     return entry
 
 
@@ -157,8 +163,9 @@ def _lightest(rates):
         entry = rates.hand[0] % rates.used[0]
         rates.hand[0] = entry + 1
         total = 0.0
-        for side in range(rates.cell.shape[1]):
-            total += faded(rates, entry, rates.home[entry], side, LONGEST)
+        for side in range(rates.arrived.shape[1]):
+            if came(rates, entry, side):
+                total += faded(rates, entry, rates.home[entry], side, LONGEST)
         if rates.holders[entry] == 0 and total < lowest:
             best, lowest = entry, total
     return best
@@ -175,6 +182,8 @@ def count(rates, entry, join, side):
         mass = rates.mass[join, side, scale] * _fading(after - before) + 1.0
         rates.mass[join, side, scale], rates.unit[join, side, scale] = mass, 1.0 / mass
         if entry >= 0:
-            rates.cell[entry, side, FIRST + scale] = faded(rates, entry, join, side, scale) + 1.0
+            rates.cell[entry, side * PART + 1 + scale] = (
+                faded(rates, entry, join, side, scale) + 1.0
+            )
     if entry >= 0:
-        rates.cell[entry, side, LAST] = now
+        rates.cell[entry, side * PART] = now

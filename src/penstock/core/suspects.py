@@ -53,16 +53,17 @@ def discard(suspects, slot):
         suspects.low[place] = UNKNOWN
 
 
-def make_choose(score):
+def make_choose(score, announce):
     """Return the hook `choose_victim` of states with `suspects` and `always`.
 
-    A newcomer that scores less than the lowest suspect is refused, unless it `always` comes in.
+    `announce(state, slot)` says that the score of a slot will be asked for at the next eviction. A newcomer that scores less than the lowest suspect is refused, unless it `always` comes in.
     """
 
     def choose_victim(state, held, newcomer, now):
         suspects, members = state.suspects, state.suspects.members
         size = members.size[0]
         last, offer = min(size, LOOKS), np.inf
+        highest = _highest(suspects)
         look = 0 if state.always[0] else -1
         while True:  # ends: a suspect is looked at once, then its score is as it is
             place = np.int64(0)
@@ -70,12 +71,14 @@ def make_choose(score):
                 place = _lowest(suspects, held)
             elif look >= 0:
                 place = _turn(suspects, size)
+                if place >= LOOKS:
+                    announce(state, np.int64(members.slot[place - LOOKS]))
             slot = newcomer if look < 0 else np.int64(members.slot[place])
             worth = score(state, held, slot, now)
             if look < 0:
                 offer = worth
             else:
-                _see(suspects, place, worth)
+                highest = _see(suspects, place, worth, highest)
                 if look >= last and place == _lowest(suspects, held):
                     return REFUSE if offer < worth else slot
             look += 1
@@ -108,16 +111,26 @@ def _lowest(suspects, held):
 
 
 @jit
-def _see(suspects, place, worth):
-    """Take note of a score; one that is lower than a suspect's makes a suspect."""
-    low = suspects.low
+def _highest(suspects):
+    """Return the place of the suspect that is suspected least."""
+    best = 0
+    for place in range(1, MOST):
+        if suspects.low[place] > suspects.low[best]:
+            best = place
+    return best
+
+
+@jit
+def _see(suspects, place, worth, highest):
+    """Take note of a score; one that is lower than the highest suspect's makes a suspect.
+
+    Returns the highest suspect then: most looks change nothing, and a search for it costs much.
+    """
     if place < MOST:
-        low[place] = worth
-        return
-    highest = 0
-    for other in range(1, MOST):
-        if low[other] > low[highest]:
-            highest = other
-    if worth < low[highest]:
-        low[highest] = worth
+        suspects.low[place] = worth
+        return _highest(suspects)
+    if worth < suspects.low[highest]:
+        suspects.low[highest] = worth
         sets.swap(suspects.members, place, highest)
+        return _highest(suspects)
+    return highest

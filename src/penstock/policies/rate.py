@@ -100,11 +100,16 @@ def score(state, held, slot, now):
     return worth
 
 
+@jit
+def announce(state, slot):
+    forecasts.announce(state.forecast, state.entry, slot)
+
+
 RATE = Policy(
     "rate",
     "the tuple least likely to be asked for next goes, by rates at many time scales",
     make_state,
-    make_choose(score),
+    make_choose(score, announce),
     on_insert=on_insert,
     on_match=on_match,
     on_remove=on_remove,

@@ -90,7 +90,7 @@ class Rates:
     def chance(self, past, target):
         total = 0.0
         for (leg, scale), weight in self.weights[past.join, target].items():
-            if leg in past.last:
+            if leg in past.last and weight > self.least:
                 total += weight * self._frequency(past, leg, scale)
         return total
 
