@@ -1,10 +1,10 @@
-"""RATE beside its corners and the policies that it is to replace, on many streams and in many memories.
+"""RATE beside its corners and other policies, on many streams and in many memories.
 
 python bench/rate.py --json bench/results/rate.json     # some minutes; --quick: fewer of all
 
 Joins: one tuple a side a step where nothing else is said, the share of all results that each policy
-finds, over the whole stream. Caches: the share of references that hit. Real data lies in the folder that PENSTOCK_DATA
-names; without it those streams are left out.
+finds, over the whole stream. Caches: the share of references that hit. Real data lies in the folder
+that PENSTOCK_DATA names; without it those streams are left out.
 """
 
 import argparse
@@ -12,14 +12,13 @@ import gzip
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from penstock.engines import Join, Lookup
 from penstock.workloads import locality
@@ -132,20 +131,28 @@ def speeds(budgets: tuple[int, ...]) -> Iterator[tuple[str, int, float]]:
             yield policy, budget, measured / (time.process_time() - began)
 
 
-def show(console: Console, title: str, report: dict[str, dict[str, float]]) -> None:
-    policies = list(next(iter(report.values())))
-    table = Table(title=title)
-    for column in ("streams", *policies):
-        table.add_column(
-            column.replace(":", ": "), justify="left" if column == "streams" else "right"
-        )
-    for name, found in report.items():
+def table(console: Console, title: str, streams: Iterable[Stream], measure: Any) -> dict[str, Any]:
+    """Measure one stream after another and print each as soon as it is known."""
+    report = {}
+    for stream in streams:
+        found = measure(stream)
+        if not report:
+            console.print(f"{title}\n{'':34}" + "".join(f"{short(each):>9}" for each in found))
         best = max(found.values())
-        cells = (
-            f"[b]{share:.3f}[/b]" if share == best else f"{share:.3f}" for share in found.values()
-        )
-        table.add_row(name, *cells)
-    console.print(table)
+        shares = (f"{share:8.3f}{'*' if share == best else ' '}" for share in found.values())
+        console.print(f"{stream.name:34}" + "".join(shares), highlight=False)
+        report[stream.name] = found
+    return report
+
+
+def short(policy: str) -> str:
+    """Return a name that fits over a column: of RATE's corners the value alone.
+
+    >>> short("rate:half_life=30"), short("prob")
+    ('30', 'prob')
+    """
+    name, _, tail = policy.partition(":")
+    return tail.partition("=")[2].replace("yes", "remains") if name == "rate" and tail else name
 
 
 def main() -> None:
@@ -154,14 +161,13 @@ def main() -> None:
     parser.add_argument("--only", choices=("joins", "caches", "speed"))
     parser.add_argument("--json", type=Path, help="write the figures here")
     given = parser.parse_args()
-    console, report = Console(width=150), {}
+    console = Console(width=150)
+    report: dict[str, Any] = {}
     if given.only in (None, "joins"):
         steps = 5_000 if given.quick else 20_000
-        report["joins"] = {each.name: joined(each) for each in joins(steps)}
-        show(console, "Share of all results", report["joins"])
+        report["joins"] = table(console, "share of all results", joins(steps), joined)
     if given.only in (None, "caches") and (DATA / "cache").is_dir():
-        report["caches"] = {each.name: cached(each) for each in caches(given.quick)}
-        show(console, "Share of references that hit", report["caches"])
+        report["caches"] = table(console, "hits", caches(given.quick), cached)
     if given.only in (None, "speed"):
         budgets = (1_000, 10_000) if given.quick else (1_000, 10_000, 100_000, 1_000_000)
         report["speed"] = {}

@@ -4,18 +4,18 @@ The chance that the next arrival of a side has some key is taken to be
 
     sum over the sides and the scales of  weight x the key's frequency there, at that scale
 
-with weights of its own for each side that is awaited. Popularity that lasts is a weight on the longest
-scale, a burst one on a short scale; where the sides share their bursts, the past of either foretells the
-other, so a side is foretold by the past of all. The frequencies of all keys sum to one at each
-scale, and so do the weights (with that of novelty, for keys that are not known): a mixture, whose
-likelihood rises with every step of expectation maximisation. That is done online: after each arrival the weights move a
-little towards the parts that they had in foretelling it.
+with weights of its own for each side that is awaited. Popularity that lasts is a weight on the
+longest scale, a burst one on a short scale; where the sides share their bursts, the past of either
+foretells the other, so a side is foretold by the past of all.
 
-Likelihood, and not squared errors, since a rare key must count as much as a frequent one: who is evicted
-is decided among the rare.
+The frequencies of all keys sum to one at each scale, and so do the weights (with that of novelty,
+for keys that are not known). So it is a mixture, and what maximises its likelihood is expectation
+maximisation. That is done online: after each arrival the weights move a little towards the parts
+that they had in foretelling it. Likelihood, and not squared errors, since a rare key must count as
+much as a frequent one: who is evicted is decided among the rare.
 
-Source for the steps: Cappé, Moulines, "On-line expectation-maximization algorithm for latent data models"
-(2009).
+Source of the steps: Cappé, Moulines, "On-line expectation-maximization algorithm for latent data
+models" (2009).
 """
 
 from typing import NamedTuple
@@ -130,7 +130,7 @@ def look_up(forecast, held, slot, row, entries):
 
 @jit
 def hold(forecast, entries, row, change):
-    """Change by how many the keys at `entries[row]` are held: a key that is held is not forgotten."""
+    """Change by how many the keys at `entries[row]` are held: such a key is not forgotten."""
     for leg in range(entries.shape[1]):
         if entries[row, leg] >= 0:
             forecast.rates.holders[entries[row, leg]] += change

@@ -1,11 +1,12 @@
 """How often each key came lately, at several time scales, in a table of bounded size.
 
-A scale is a half-life h, counted in arrivals of the line (one side of one join): an arrival that is n
-arrivals old weighs 2^(-n / h), and with h = inf always 1. The weights of a key are summed when it comes
-and fade when they are read, so a look at a key costs the same however long it was not seen.
+A scale is a half-life h, counted in arrivals of the line (one side of one join): an arrival that is
+n arrivals old weighs 2^(-n / h), and with h = inf always 1. The weights of a key are summed when it
+comes and fade when they are read, so a look at a key costs the same however long it was not seen.
 
-Time goes in ticks, 64 to a half-life, so that fading is a look into one small table. Ticks are those
-of the line and not of the key, or else a key that comes more than once a tick would never fade.
+Time goes in ticks, 64 to a half-life, so that fading is a look into one small table. Ticks are
+those of the line and not of the key, or else a key that comes more than once a tick would never
+fade.
 
 A table that is full forgets a key for each new one: of the next few that nobody holds the one that
 weighs least, on all sides, at the longest half-life. So the number of its entry is all that a
@@ -25,7 +26,7 @@ from .shape import Shape
 SCALES = 5
 TICKS = 64  # in a half-life
 LIVES = 40  # half-lives after which nothing is left
-FADE = np.array([2.0 ** (-tick / TICKS) for tick in range(TICKS * LIVES)] + [0.0])
+FADE = np.array([2.0 ** (-tick / TICKS) for tick in range(TICKS * LIVES)])
 FEWEST = 1024  # keys that there is room for at first
 LONGEST = SCALES - 2  # the scale of the longest half-life that ends
 LOOKED = 8  # keys looked at to forget one of them
@@ -120,7 +121,8 @@ def came(rates, entry, side):
 @jit
 def _fading(ticks):
     """Return what is left after so many ticks."""
-    return FADE[np.uint64(min(np.int64(ticks), TICKS * LIVES))]  # never below 0: say so
+    whole = np.uint64(ticks)  # never below 0: an index that might be costs a check
+    return FADE[whole] if whole < len(FADE) else 0.0
 
 
 @jit
@@ -139,7 +141,7 @@ def frequency(rates, entry, join, side, scale):
 
 @jit
 def enter(rates, join, key):
-    """Return an entry for a key that has none; -1: the table is full, and those looked at are held."""
+    """Return an entry for a key that has none; -1: it is full, and those looked at are held."""
     entry = rates.used[0]
     if entry < len(rates.key):
         rates.used[0] = entry + 1

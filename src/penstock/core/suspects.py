@@ -1,11 +1,11 @@
-"""The held tuple with the lowest score, where scores move with time: a few looks for each eviction.
+"""The held tuple with the lowest score, where scores move with time: few looks for each eviction.
 
 The members of lowest score known, the *suspects*, stand first in the dense array of members, each
 with the score of the last look at it. For an eviction a hand looks at the next few of all members,
 in turns; one that scores less than a suspect changes places with the highest of them. Then the
 lowest suspect is looked at again, and goes if it is still the lowest. So a dozen looks find nearly
-what a look at everybody would: who lost its worth is met by the hand and stays a suspect until it goes
-or recovers.
+what a look at everybody would: who lost its worth is met by the hand and stays a suspect until it
+goes or recovers.
 
 Equal scores go by age, the older first.
 """
@@ -56,7 +56,8 @@ def discard(suspects, slot):
 def make_choose(score, announce):
     """Return the hook `choose_victim` of states with `suspects` and `always`.
 
-    `announce(state, slot)` says that the score of a slot will be asked for at the next eviction. A newcomer that scores less than the lowest suspect is refused, unless it `always` comes in.
+    `announce(state, slot)` says that the score of a slot will be asked for at the next eviction.
+    A newcomer that scores less than the lowest suspect is refused, unless it `always` comes in.
     """
 
     def choose_victim(state, held, newcomer, now):

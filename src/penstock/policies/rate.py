@@ -1,14 +1,14 @@
-"""RATE: who is least likely to be asked for next goes, by how often its key came at many time scales.
+"""RATE: who is least likely to be asked for next goes, by how often its key came at many scales.
 
 A tuple is worth the chance that the next arrival on the other side has its key: a mixture of the
-key's frequencies on all sides, at half-lives from a few arrivals to several budgets and for ever, whose
-weights are learned from the arrivals themselves (`core/forecast.py`). So popularity that lasts,
-bursts, and bursts that the sides share are told apart as they are found, and what was learned about
-a key outlives its tuples, in a table of bounded size (`core/keyrates.py`).
+key's frequencies on all sides, at half-lives from a few arrivals to several budgets and for ever,
+whose weights are learned from the arrivals themselves (`core/forecast.py`). So popularity that
+lasts, bursts, and bursts that the sides share are told apart as they are found, and what was
+learned about a key outlives its tuples, in a table of bounded size (`core/keyrates.py`).
 
-With `half_life` it is one of its corners: a side is foretold by its own past at this scale alone, and
-nothing is learned; inf is PROB, a small one follows the moment as LRU does. With `remains` a tuple is
-worth that chance times what is left of its window, as LIFE has it.
+With `half_life` it is one of its corners: a side is foretold by its own past at this scale alone,
+and nothing is learned; inf is PROB, a small one follows the moment as LRU does. With `remains` a
+tuple is worth that chance times what is left of its window, as LIFE has it.
 
 Scores move with every arrival, so for an eviction some tuples are looked at (`core/suspects.py`).
 """

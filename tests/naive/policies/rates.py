@@ -1,12 +1,12 @@
 """How likely each key is to come next, from how often it came at five time scales, learned online.
 
 An arrival n arrivals old weighs 2^(-n / h) at the half-life h, with n counted in steps of h / 64;
-at the last scale it weighs 1 for ever. A key's share of all weight is its frequency at that scale. A
-weighted sum over all legs and scales foretells a leg; after each arrival there the weights move towards
-the parts that they had in foretelling it, and one more weight stands for keys never seen.
+at the last scale it weighs 1 for ever. A key's share of all weight is its frequency at that scale.
+A weighted sum over all legs and scales foretells a leg; after each arrival there the weights move
+towards the parts that they had in foretelling it, and one more weight stands for keys never seen.
 
-The keys are in a list of limited length. When it is full the next key takes the place of the lightest
-of the next eight that are not held.
+The keys are in a list of limited length. When it is full the next key takes the place of the
+lightest of the next eight that are not held.
 """
 
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ class Rates:
         ]
 
     def find(self, t):
-        """Return what is known of each key of a tuple: (leg, Past or None) for each of its joins."""
+        """Return what is known of a tuple's keys: (leg, Past or None) for each of its joins."""
         return [(leg, self.keys.get((join, key))) for join, leg, key in self.places(t)]
 
     def expected(self, found):

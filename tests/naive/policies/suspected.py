@@ -1,8 +1,9 @@
 """Policies whose scores move with time, which look at a few held tuples for each eviction.
 
 The first eight in the list are suspects, each with the score it had when it was last looked at. A
-hand looks at the next eight of all; one lower than the highest suspect changes places with it. Then the lowest
-suspect is looked at again and again, until it is one that was the lowest already. Ties: the older goes.
+hand looks at the next eight of all; one lower than the highest suspect changes places with it. Then
+the lowest suspect is looked at again and again, until it is one that was the lowest already. Ties:
+the older goes.
 """
 
 from math import inf
