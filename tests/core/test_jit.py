@@ -67,17 +67,34 @@ print(json.dumps({
 """
 
 
-def run_join(library, base):
+def start_join(library, base):
     """Join in a new process, with the package as it lies in `library`."""
     env = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
     env |= {"PYTHONPATH": str(library), "PENSTOCK_CACHE_DIR": str(base)}
-    done = subprocess.run(
-        [sys.executable, "-c", JOIN], env=env, cwd=library, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-c", JOIN], env=env, cwd=library, **pipes)
+
+
+def said_by(process, library):
+    """Return what it found."""
+    stdout, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    said = json.loads(stdout)
     assert Path(said.pop("package")).parent == library / "penstock"
     return said
+
+
+def run_join(library, base):
+    return said_by(start_join(library, base), library)
+
+
+@compiled_only
+def test_of_processes_that_start_together_one_compiles(tmp_path):
+    library, base = Path(penstock.__file__).parents[1], tmp_path / "cache"
+    together = [start_join(library, base) for _ in range(3)]
+    said = [said_by(each, library) for each in together]
+    assert sorted(each["compiled"] for each in said) == [0, 0, 1]
+    assert {name.rpartition(".")[2] for name in listing(base)} == {"nbc"}
 
 
 @compiled_only

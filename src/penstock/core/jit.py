@@ -28,6 +28,8 @@ from numba import njit
 from numba.core import caching, compiler, config
 from numba.core.serialize import dumps
 
+from .turns import Turn
+
 # For the functions that kernels call. All of them are pasted into the kernel, and none of them
 # counts references: their arguments are tuples of many arrays, and to copy those or to count
 # their references at each call took 20 times as long as the work itself. The price: nothing
@@ -132,11 +134,15 @@ def _forget_old_versions(base: Path) -> None:
 
 
 class _KernelCache(caching.NullCache):
-    """Numba's cache interface over one file per (sources, specialisation, signature, processor)."""
+    """Numba's cache interface over one file per (sources, specialisation, signature, processor).
+
+    Numba asks for the code, and if there is none compiles it and hands it over to be saved.
+    """
 
     def __init__(self, folder: Path, key: tuple):
         self._folder = folder
         self._key = key
+        self._turns: dict[Path, Turn] = {}
 
     def _path(self, signature: Any, context: Any) -> Path:
         full = (self._key, str(signature), context.codegen().magic_tuple(), numba.__version__)
@@ -145,19 +151,38 @@ class _KernelCache(caching.NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
-        try:
-            payload = pickle.loads(self._path(sig, target_context).read_bytes())
-            return compiler.CompileResult._rebuild(target_context, *payload)
-        except Exception:  # missing, half written or damaged in whatever way: compile it anew
-            return None
+        path = self._path(sig, target_context)
+        found = _read(path, target_context)
+        if found is None and path not in self._turns:
+            turn = Turn(path.with_suffix(".turn"))
+            if turn.had_to_wait:
+                found = _read(path, target_context)
+            if found is None:
+                self._turns[path] = turn
+            else:
+                turn.end()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        if data.library.has_dynamic_globals:
-            return
         path = self._path(sig, data.target_context)
-        partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}")
-        try:
-            partial.write_bytes(dumps(data._reduce()))
-            partial.replace(path)  # atomic: another process never reads half a file
-        except OSError:
-            partial.unlink(missing_ok=True)
+        if not data.library.has_dynamic_globals:
+            _write(path, data)
+        if path in self._turns:
+            self._turns.pop(path).end()
+
+
+def _read(path: Path, context: Any) -> Any:
+    try:
+        payload = pickle.loads(path.read_bytes())
+        return compiler.CompileResult._rebuild(context, *payload)
+    except Exception:  # missing, half written or damaged in whatever way: compile it anew
+        return None
+
+
+def _write(path: Path, data: Any) -> None:
+    partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}")
+    try:
+        partial.write_bytes(dumps(data._reduce()))
+        partial.replace(path)  # atomic: another process never reads half a file
+    except OSError:
+        partial.unlink(missing_ok=True)

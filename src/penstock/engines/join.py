@@ -98,8 +98,8 @@ class Join:
         self.seed = seed
         self._dropping = make_dropping(drop, seed)
         self.models = None if models is None else tuple(models)
-        slowest = clock == "slowest" and delay is not None and window == "time"
-        self.form = kernel.Form(shape, lanes, window == "count", together, sized, slowest)
+        self._slowest = clock == "slowest" and delay is not None and window == "time"
+        self.form = kernel.Form(shape, lanes, window == "count", together, sized)
         self._budgets = _budgets(budget, lanes, shares)
         self._scales = [UNKNOWN_SCALE] * lanes if budget is None or sized else self._budgets
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
@@ -164,8 +164,9 @@ class Join:
         page = 2 * (stop - start) if emit else 0
         while start < stop:
             out = np.empty((page, width), np.int64)
+            clock = self.delay or 0, self._slowest
             start, found, need = run(
-                self._tables, self._states, rows, start, stop, self.delay or 0, int(emit), out
+                self._tables, self._states, rows, start, stop, *clock, int(emit), out
             )
             parts.append(out[:found] if emit else out)
             page = max(page, need)
@@ -276,13 +277,13 @@ class Join:
         """The time before which rows come too late, or None while there is no such time."""
         if self.form.counting:
             return None
-        reached = self.reached.min() if self.form.slowest else self.reached.max()
+        reached = self.reached.min() if self._slowest else self.reached.max()
         return None if reached == NEVER else int(reached) - (self.delay or 0)
 
     @property
     def reached(self) -> np.ndarray:
         """How far each stream has come, as far as that is known."""
-        seen = self._tables.seen if self.form.slowest else self._tables.marks[kernel.NOW]
+        seen = self._tables.seen if self._slowest else self._tables.marks[kernel.NOW]
         return np.maximum(seen, self._told)
 
     def advance(self, reached: npt.ArrayLike) -> None:
@@ -293,7 +294,7 @@ class Join:
         often somebody tells the time.
         """
         self._told = np.maximum(self._told, np.asarray(reached, np.int64))
-        if self.budget is None and self.form.slowest:
+        if self.budget is None and self._slowest:
             self._tables.seen[:] = self.reached
         elif self.budget is None:
             self._tables.marks[kernel.NOW] = self.reached.max()

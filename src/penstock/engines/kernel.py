@@ -68,9 +68,12 @@ class Form(NamedTuple):
     counting: bool  # windows are counted in tuples of the stream
     together: bool  # rows of equal time do not see each other
     sized: bool  # the budget counts bytes
-    slowest: bool  # the clock waits for the stream that is furthest behind
 
 
+# What asks nothing of the policy is made once for a form, so that it is compiled once.
+
+
+@functools.cache
 def _places(form: Form):
     """Return the functions that know where a tuple belongs: its lane, its clock, its lists."""
     lanes, counting, plain = form.lanes, form.counting, form.shape.is_plain
@@ -106,6 +109,65 @@ def _places(form: Form):
                     indexes.unhang(tables.keys, join, side, leg, slot)
 
     return lane_of, clock_of, hang, unhang
+
+
+@functools.cache
+def _readers(form: Form):
+    """Return the functions that read a batch: seat a row, look ahead, tell the time, pair up."""
+    shape, counting, sized = form.shape, form.counting, form.sized
+    attributes = shape.attributes
+    # Copies, since an array that is a view of another keeps a kernel from being kept on disk.
+    first_join = shape.leg_table[:, 0, 0].copy()
+    first_attribute = shape.leg_table[:, 0, 2].copy()
+
+    @jit
+    def seat(tables, rows, i, room):
+        """Write row `i` into the waiting room."""
+        held, stream = tables.held, rows.stream[i]
+        for attribute in range(attributes):
+            held.key[room, attribute] = rows.key[i, attribute]
+        held.at[room]["stream"] = stream
+        held.at[room]["time"] = rows.time[i]
+        held.at[room]["row"] = rows.row[i]
+        if counting:
+            held.at[room]["deadline"] = tables.counts[stream, TAKEN] + rows.deadline[i] - 1
+        else:
+            held.at[room]["deadline"] = rows.deadline[i]
+        if sized:
+            held.at[room]["size"] = rows.size[i]
+
+    @jit
+    def look_ahead(tables, rows, i, stop):
+        """Have the bucket of a row to come fetched: in a large memory it is seldom at hand."""
+        soon = i + AHEAD
+        if soon < stop and first_join[rows.stream[soon]] >= 0:
+            stream = rows.stream[soon]
+            key = rows.key[soon, first_attribute[stream]]
+            keymap.announce(tables.keys.buckets, first_join[stream], key)
+
+    @jit
+    def clock_at(tables, stream, time, now, delay, slowest):
+        """Return the time before which nothing more comes; the `slowest` stream may say."""
+        if counting:
+            return tables.counts[stream, TAKEN]
+        if not slowest:
+            return now - delay
+        seen = tables.seen
+        seen[stream] = max(seen[stream], time)
+        least = seen[0]
+        for other in range(1, len(seen)):
+            least = min(least, seen[other])
+        return least if least == NEVER else least - delay
+
+    @jit
+    def pair_up(tables, rows, first, i):
+        """Count the rows of the same time that row `i` would match."""
+        for j in range(first, i):
+            if rows.stream[i] != rows.stream[j] and rows.key[i, 0] == rows.key[j, 0]:
+                if rows.time[i] <= min(rows.deadline[i], rows.deadline[j]):
+                    tables.marks[TOGETHER] += 1
+
+    return seat, look_ahead, clock_at, pair_up
 
 
 def _remover(policy: Policy, form: Form):
@@ -266,20 +328,19 @@ def _prober(policy: Policy, form: Form):
 
 @functools.cache
 def compile_join(policy: Policy, form: Form):
-    """Return `run(tables, states, rows, start, stop, delay, emit, out) -> (next, found, need)`.
+    """Return `run(tables, states, rows, start, stop, delay, slowest, emit, out) -> (next, found,
+    need)`.
 
     It takes the rows from `start` and returns the first one not taken: `stop`, or one whose
     results (`need` at most) do not fit behind the `found` ones in `out`.
     """
-    shape, lanes, counting, together, sized, slowest = form
+    shape, lanes, counting, together, sized = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
     lane_of, clock_of, hang, _ = _places(form)
     remove = _remover(policy, form)
     probe, foresee = _prober(policy, form)
+    seat, look_ahead, clock_at, pair_up = _readers(form)
     attributes = shape.attributes
-    # Copies, since an array that is a view of another keeps a kernel from being kept on disk.
-    first_join = shape.leg_table[:, 0, 0].copy()
-    first_attribute = shape.leg_table[:, 0, 2].copy()
 
     @jit
     def expire(tables, states, which, clock, now):
@@ -332,69 +393,22 @@ def compile_join(policy: Policy, form: Form):
         on_insert(states[lane_of(stream)], held, slot, now)
 
     @jit
-    def seat(tables, rows, i, room):
-        """Write row `i` into the waiting room."""
-        held, stream = tables.held, rows.stream[i]
-        for attribute in range(attributes):
-            held.key[room, attribute] = rows.key[i, attribute]
-        held.at[room]["stream"] = stream
-        held.at[room]["time"] = rows.time[i]
-        held.at[room]["row"] = rows.row[i]
-        if counting:
-            held.at[room]["deadline"] = tables.counts[stream, TAKEN] + rows.deadline[i] - 1
-        else:
-            held.at[room]["deadline"] = rows.deadline[i]
-        if sized:
-            held.at[room]["size"] = rows.size[i]
-
-    @jit
     def announce(tables, states, room, now):
         tables.counts[tables.held.at[room]["stream"], TAKEN] += 1
         for lane in range(lanes):
             on_arrival(states[lane], tables.held, room, now)
 
     @jit
-    def look_ahead(tables, rows, i, stop):
-        """Have the bucket of a row to come fetched: in a large memory it is seldom at hand."""
-        soon = i + AHEAD
-        if soon < stop and first_join[rows.stream[soon]] >= 0:
-            stream = rows.stream[soon]
-            key = rows.key[soon, first_attribute[stream]]
-            keymap.announce(tables.keys.buckets, first_join[stream], key)
-
-    @jit
-    def clock_at(tables, stream, time, now, delay):
-        """Return the time before which nothing more comes."""
-        if counting:
-            return tables.counts[stream, TAKEN]
-        if not slowest:
-            return now - delay
-        seen = tables.seen
-        seen[stream] = max(seen[stream], time)
-        least = seen[0]
-        for other in range(1, len(seen)):
-            least = min(least, seen[other])
-        return least if least == NEVER else least - delay
-
-    @jit
-    def take_one(tables, states, rows, i, delay, room, emit, out, found):
+    def take_one(tables, states, rows, i, delay, slowest, room, emit, out, found):
         stream = np.int64(rows.stream[i])
         now = tables.marks[NOW] + 1 if counting else max(tables.marks[NOW], rows.time[i])
         tables.marks[NOW] = now
-        clock = clock_at(tables, stream, rows.time[i], now, delay)
+        clock = clock_at(tables, stream, rows.time[i], now, delay, slowest)
         expire(tables, states, clock_of(stream), clock, now)
         announce(tables, states, room, now)
         found = probe(tables, states, stream, room, now, emit, out, found)
         keep(tables, states, stream, room, clock, now)
         return found
-
-    @jit
-    def pair_up(tables, rows, first, i):
-        """Count the rows of the same time that row `i` would match."""
-        for j in range(first, i):
-            if rows.stream[i] != rows.stream[j] and rows.key[i, 0] == rows.key[j, 0]:
-                if rows.time[i] <= min(rows.deadline[i], rows.deadline[j]):
-                    tables.marks[TOGETHER] += 1
 
     @jit
     def take_step(tables, states, rows, first, last, room, emit, out, found):
@@ -422,7 +436,7 @@ def compile_join(policy: Policy, form: Form):
             need += foresee(tables, states, np.int64(rows.stream[i]), room)
         return need
 
-    def run_step_by_step(tables, states, rows, start, stop, delay, emit, out):
+    def run_step_by_step(tables, states, rows, start, stop, delay, slowest, emit, out):
         room = len(tables.held.at) - 1
         found, first = np.int64(0), start
         while first < stop:
@@ -437,7 +451,7 @@ def compile_join(policy: Policy, form: Form):
             first = last
         return stop, found, np.int64(0)
 
-    def run(tables, states, rows, start, stop, delay, emit, out):
+    def run(tables, states, rows, start, stop, delay, slowest, emit, out):
         room = len(tables.held.at) - 1
         found = np.int64(0)
         for i in range(start, stop):
@@ -447,7 +461,7 @@ def compile_join(policy: Policy, form: Form):
                 need = foresee(tables, states, np.int64(rows.stream[i]), room)
                 if found + need > len(out):
                     return i, found, need
-            found = take_one(tables, states, rows, i, delay, room, emit, out, found)
+            found = take_one(tables, states, rows, i, delay, slowest, room, emit, out, found)
         return stop, found, np.int64(0)
 
     chosen = run_step_by_step if together else run

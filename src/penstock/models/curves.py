@@ -35,6 +35,7 @@ from ..core.worth import (
     X_STEP,
 )
 from ..errors import BadInput
+from . import wide
 from .ar1 import Ar1, spread
 from .benefit import caching as caching_benefit
 from .cells import Floats, Ints, to_cells
@@ -118,8 +119,12 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
     if slope == 0:
         here = np.arange(model.noise.lowest, model.noise.highest + 1) + model.centre(0)
         return _stationary(Stationary(here, model.noise.mass), lastings, caching)
-    fine = 1 if float(slope).is_integer() and float(level).is_integer() else FINE
     noise, size = model.noise, abs(slope)
+    if len(noise.mass) > wide.POINTS:
+        low, worth = wide.beside(noise, slope, lastings, caching)
+        numbers = _numbers(level=level, slope=slope, low=low, step=wide.grid_step(noise))
+        return Table(LINE, numbers, np.zeros(0, np.int64), worth[:, None, None, :])
+    fine = 1 if float(slope).is_integer() and float(level).is_integer() else FINE
     weights = _weights(lastings, int(WIDEST / fine / size) + 1)
     steps = weights.shape[1]
     # The line moves on, so values ahead of it count and those behind do not.
@@ -130,8 +135,8 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
     numbers = _numbers(level=level, slope=slope, low=low, step=1 / fine)
     if fine == 1 and not caching and all(lasting.kind == "exp" for lasting in lastings):
         behind = int(size)  # the curve begins a step after the noise does
-        wide = np.arange(int(low) - behind, int(high) + behind + 1)
-        mass = noise.of(wide)
+        span = np.arange(int(low) - behind, int(high) + behind + 1)
+        mass = noise.of(span)
         curves = [_along(mass, int(slope), lasting.scale) for lasting in lastings]
         worth = np.array(curves)[:, behind:-behind]
         return Table(LINE, numbers, np.zeros(0, np.int64), worth[:, None, None, :])
