@@ -49,6 +49,7 @@ def higgs(steps: int) -> Rows:
             _, about, _, kind = line.split()
             if kind in keys:
                 keys[kind].append(int(about))
+    steps = min(steps, *map(len, keys.values()))
     return *interleave([np.array(each[:steps]) for each in keys.values()]), None
 
 

@@ -23,7 +23,7 @@ from .jit import jit
 from .prefetch import fetch
 from .shape import Shape
 
-SCALES = 5
+SCALES = 6
 TICKS = 64  # in a half-life
 LIVES = 40  # half-lives after which nothing is left
 FADE = np.array([2.0 ** (-tick / TICKS) for tick in range(TICKS * LIVES)])
@@ -52,12 +52,12 @@ class KeyRates(NamedTuple):
 
 
 def half_lives(longest: float) -> np.ndarray:
-    """Return the scales: in equal ratios from a few arrivals to the longest, and for ever.
+    """Return the scales: in equal ratios from one arrival to the longest, and for ever.
 
     >>> half_lives(2048).tolist()
-    [4.0, 32.0, 256.0, 2048.0, inf]
+    [1.0, 7.0, 45.0, 304.0, 2048.0, inf]
     """
-    return np.append(np.geomspace(4, longest, SCALES - 1).round(), math.inf)
+    return np.append(np.geomspace(1, longest, SCALES - 1).round(), math.inf)
 
 
 def make_rates(shape: Shape, most: int, lives: np.ndarray) -> KeyRates:

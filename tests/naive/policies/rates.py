@@ -1,4 +1,4 @@
-"""How likely each key is to come next, from how often it came at five time scales, learned online.
+"""How likely each key is to come next, from how often it came at six time scales, learned online.
 
 An arrival n arrivals old weighs 2^(-n / h) at the half-life h, with n counted in steps of h / 64;
 at the last scale it weighs 1 for ever. A key's share of all weight is its frequency at that scale.
@@ -12,8 +12,8 @@ lightest of the next eight that are not held.
 from dataclasses import dataclass, field
 from math import floor, inf, prod
 
-SCALES = 5
-LONGEST = 3  # of the scales that end
+SCALES = 6
+LONGEST = 4  # of the scales that end
 
 
 @dataclass
@@ -28,8 +28,8 @@ class Past:
 
 
 def half_lives(longest):
-    ratio = (longest / 4) ** (1 / 3)
-    return [4.0, float(round(4 * ratio)), float(round(4 * ratio**2)), float(round(longest)), inf]
+    ratio = longest ** (1 / 4)
+    return [float(round(ratio**i)) for i in range(4)] + [float(round(longest)), inf]
 
 
 class Rates:
