@@ -152,8 +152,8 @@ def test_what_is_learned_from_streams_that_follow_each_other():
 
 @long
 def test_what_is_learned_from_popularity_that_lasts():
-    # keys come at random, 0 half of the time: weights move from the shortest two scales, which began
-    # with a third of them, to the longest two, which began with as much
+    # keys come at random, 0 half of the time: weights move from the shortest two scales, which
+    # began with a third of them, to the longest two, which began with as much
     random = np.random.default_rng(2)
     keys = np.where(random.random(20_000) < 0.5, 0, random.integers(1, 300, 20_000)).tolist()
     forecast = small(TWO_WAY, 999)
