@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java test test-slow lint format demo bench lock clean
+.PHONY: help setup java mosquitto chromium test test-slow lint format demo bench lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -q
 PARALLEL := -n $(WORKERS) --dist worksteal
 # The kernels' tests run twice: compiled, and as plain Python, where an index out of bounds is an error.
 KERNELS := $(wildcard tests/core tests/policies tests/engines tests/counting/test_lossy.py \
-	tests/precision/test_kernel.py tests/precision/test_swinging_door.py)
+	tests/precision/test_kernel.py tests/precision/test_swinging_door.py tests/precision/test_thinning.py)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
 
 help: ## say what can be made
@@ -25,7 +25,13 @@ setup: ## build .venv from requirements.lock, and nothing else
 java: ## find Java 17 or newer, or install it (apt-get, where root)
 	@scripts/java.sh >/dev/null
 
-test: setup java lint ## lint, then all tests but the slow ones (under 10 minutes on 2 cores)
+mosquitto: ## find Mosquitto, or install it (apt-get, where root); without it its tests are skipped
+	@scripts/mosquitto.sh >/dev/null
+
+chromium: ## find Chromium and its driver, or install them (apt-get, where root)
+	@scripts/chromium.sh >/dev/null || true
+
+test: setup java mosquitto chromium lint ## lint, then all tests but the slow ones (under 10 minutes on 2 cores)
 	@echo "== tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
 ifneq ($(KERNELS),)

@@ -59,7 +59,7 @@ def cases(quick: bool) -> list[Case]:
     scale = 20 if quick else 1
     events, rows = 2_000_000 // scale, 1_000_000 // scale
     zipf = Stream("zipf", events, 100_000 // scale, rows, rows)
-    drift = Stream("drift", events, 10_000 // scale, rows, 60_000 // scale)
+    drift = Stream("drift", events, 5_000 // scale, rows, 60_000 // scale)
     made = []
     for policy in POLICIES:
         made.append(Case("zipf", f"lookup, {policy}", zipf, 50_000 // scale, policy))
@@ -67,9 +67,11 @@ def cases(quick: bool) -> list[Case]:
         named = "heeb:model=trend" if policy == "heeb" else policy
         made.append(Case("drift", f"lookup, {named}", drift, drift.keys // 3, named, 10))
     made.append(Case("zipf", "broadcast join", zipf, 0, "", 1))
+    half = replace(zipf, events=zipf.events // 2)
     few = replace(zipf, events=zipf.events // 10, batch=zipf.batch // 5)
-    made.append(Case("habit", "lookup, lru", few, 50_000 // scale, "lru"))
-    made.append(Case("habit", "lru_cache, row by row", few, 50_000 // scale, "", 1))
+    for part, stream in (("habit", half), ("habit, small batches", few)):
+        made.append(Case(part, "lookup, lru", stream, 50_000 // scale, "lru"))
+        made.append(Case(part, "lru_cache, row by row", stream, 50_000 // scale, "", 1))
     for times in (100, 10, 1):
         spread = Stream("spread", events // 2, 50_000 // scale, rows // times, 10_000 // scale)
         made.append(Case("size", f"{rows // times:,} rows", spread, 2_000 // scale, "lru"))

@@ -5,7 +5,6 @@ Recordings are looked for in PENSTOCK_DATA or ../shared/data, and left out where
 """
 
 import argparse
-import gzip
 import itertools
 import json
 import math
@@ -22,6 +21,7 @@ import pyarrow.csv
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import precision_faults
+from penstock.experiments.recordings import table, traffic, walks
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
 from penstock.precision.rules import ALL
 from penstock.precision.simulator import Walk
@@ -137,49 +137,14 @@ def exact(chosen):
     return rows
 
 
-def _many_sources(chosen, n=50):
+def _many_sources(chosen):
     """Return 50 walks, 50 that pause now and then, and the traffic of 50 hosts."""
-    random, steps = np.random.default_rng(1), chosen.steps // 100
-    moves = random.uniform(0.5, 1.5, (steps, n)) * random.choice([-1, 1], (steps, n))
-    found = {"walks": _table(np.cumsum(moves, axis=0))}
-    active = np.zeros((steps, n), bool)
-    for source in range(n):
-        now, on = 0, bool(random.random() < 0.3)
-        while now < steps:
-            end = now + 1 + int(random.exponential(40 if on else 100))
-            active[now:end, source] = on
-            now, on = end, not on
-    found["walks with pauses"] = _table(np.cumsum(moves * active, axis=0))
+    steps = chosen.steps // 100
+    found = {"walks": table(walks(steps)), "walks with pauses": table(walks(steps, pauses=True))}
     logs = [chosen.data / "netflow" / f"zeek_wrccdc2018_{kind}.log.gz" for kind in ("dns", "ssl")]
     if all(log.exists() for log in logs):
-        found["hosts"] = _table(_traffic(logs, n))
+        found["hosts"] = table(traffic(logs, 50))
     return found
-
-
-def _table(values):
-    steps, n = values.shape
-    times = np.repeat(np.arange(1.0, steps + 1), n)
-    return Recorded(times, np.tile(np.arange(n), steps), values.reshape(-1))
-
-
-def _traffic(logs, n):
-    """As section 4.3: what a host did in the last minute, second by second, busiest hosts first."""
-    when, who = [], []
-    for log in logs:
-        with gzip.open(log, "rt") as lines:
-            for line in lines:
-                if not line.startswith("#"):
-                    fields = line.split("\t")
-                    when.append(float(fields[0]))
-                    who.append(fields[2])
-    second = (np.array(when) - min(when)).astype(int)
-    _, host, busy = np.unique(who, return_inverse=True, return_counts=True)
-    levels = []
-    for h in np.argsort(-busy)[:n]:
-        count = np.bincount(second[host == h], minlength=second.max() + 1)
-        total = np.cumsum(np.concatenate((np.zeros(60), count)))
-        levels.append((total[60:] - total[:-60]) / 60)
-    return np.array(levels).T
 
 
 def divergence(chosen):
@@ -346,7 +311,7 @@ def main() -> None:
         print(f"== {name}: {PARTS[name].__doc__}")
         report[name] = PARTS[name](chosen)
         if chosen.json:
-            chosen.json.write_text(json.dumps(report, indent=1) + "\n")
+            chosen.json.write_text(json.dumps(report, indent=1, default=int) + "\n")
 
 
 if __name__ == "__main__":

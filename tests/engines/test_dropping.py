@@ -10,6 +10,7 @@ from penstock.engines import Join
 from penstock.engines.dropping import draw, make_dropping
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, cut, listed, push_rows, streams
+from tests.marks import plain
 from tests.naive.rng import MASK, SplitMix, mix
 
 rates = st.floats(0, 1, exclude_max=True)
@@ -38,6 +39,7 @@ def test_joins_as_its_twin_whatever_the_cuts_and_restores(name, data, budget, dr
     assert_same_join(name, batches, budget, restore=True, **options)
 
 
+@plain
 @given(data=st.data(), drop=rates, delay=st.integers(0, 10))
 def test_rows_out_of_order_in_three_streams(data, drop, delay):
     rows = data.draw(st.permutations(data.draw(streams(count=3, keys=3, most=50))))

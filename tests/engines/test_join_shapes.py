@@ -9,6 +9,7 @@ from numba import config
 from penstock.core.shape import all_streams, in_pairs
 from penstock.engines import Join
 from tests.compare import assert_same_join, cut, streams
+from tests.marks import plain
 
 # One policy that only looks at order, one with scores that add up over joins, one that draws lots,
 # one whose scores fall. A shape is compiled anew for each policy, which takes seconds: compiled one
@@ -30,6 +31,7 @@ def test_three_streams_in_one_join(name, data, budget):
     assert_same_join(name, batches, budget, joins=all_streams(3), within=12, restore=True)
 
 
+@plain
 @given(data=st.data(), budget=budgets)
 def test_four_streams_in_one_join(data, budget):
     batches = data.draw(cut(data.draw(streams(count=4, keys=2, most=40))))

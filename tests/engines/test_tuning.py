@@ -14,7 +14,7 @@ from penstock.engines import Join, Lookup, tuning
 from penstock.engines.trials import Tools, Trials
 from penstock.policies import choose
 from tests.compare import assert_same_join, assert_same_lookup, spec
-from tests.marks import long
+from tests.marks import long, plain
 from tests.naive import tuning as naive
 
 TUNED = [("gdj", {"percentile": "auto"}), ("clock", {"rho": "auto"})]
@@ -23,9 +23,12 @@ SHAPES = [
     ("gdj", {"within": 20, "layout": "split"}),
     ("gdj", {"within": 20, "layout": "split", "shares": [0.8, 0.2]}),
     ("clock", {"within": 20}),
+    ("clock", {"within": 20, "delay": 3}),
+]
+# These have kernels of their own; `plain` tells why they are not compiled.
+OTHER_SHAPES = [
     ("clock", {"within": 9, "window": "count"}),
     ("clock", {"within": 20, "together": True}),
-    ("clock", {"within": 20, "delay": 3}),
     ("clock", {"within": 20, "sized": True}),
     ("clock", {"within": 15, "joins": (((0, 0), (1, 0), (2, 0)),)}),
 ]
@@ -62,7 +65,11 @@ def halves(rows):
     ]
 
 
-@pytest.mark.parametrize(("name", "options"), SHAPES, ids=str)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    SHAPES + [pytest.param(*each, marks=plain) for each in OTHER_SHAPES],
+    ids=str,
+)
 def test_joins_as_its_twin_in_every_shape(tiny, name, options):
     first, ends = str(choose(spec(name, dict(TUNED)[name])).starting), set()
     for seed in range(4):

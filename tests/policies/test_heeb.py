@@ -13,7 +13,7 @@ from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk
 from penstock.models.curves import WALK_AHEAD
 from penstock.models.lasting import Lasting
 from penstock.policies import ALL
-from tests.marks import long
+from tests.marks import long, plain
 from tests.naive import models as naive
 from tests.naive.heeb import exponential, fixed
 from tests.naive.join import TWO_WAY, NaiveJoin
@@ -221,13 +221,13 @@ def test_a_large_memory_is_sampled():
     assert heeb.results > 1.25 * rand.results
 
 
-@long
+@plain
 def test_a_sum_over_joins_and_a_product_over_sides():
     joins = (((0, 0), (1, 0)), ((0, 1), (2, 0)))
     join = Join("heeb:model=stationary", 20, joins=joins)
     rng = np.random.default_rng(2)
-    side, key = rng.integers(0, 3, 3000), rng.integers(0, 40, (3000, 2))
-    join.push(side, key, np.arange(3000))
+    side, key = rng.integers(0, 3, 1000), rng.integers(0, 40, (1000, 2))
+    join.push(side, key, np.arange(1000))
     join.check()
     assert join.results > 0
 

@@ -11,6 +11,7 @@ from penstock.core.shape import all_streams
 from penstock.engines import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, cut
+from tests.marks import plain
 
 FORMS = st.sampled_from(["trend", "walk", "auto"])
 PARAMS = st.fixed_dictionaries(
@@ -49,6 +50,7 @@ def test_before_anything_is_known_the_oldest_goes():
     assert join.held_rows.tolist() == [2, 3]
 
 
+@plain
 def test_who_comes_too_late_is_turned_away():
     # Side 1 is where side 0 was five steps ago, so its tuples never match and those of side 0
     # always do; the oldest five of six are waited for. Half a memory for each would match nothing.

@@ -10,7 +10,7 @@ from penstock.engines import Join
 from penstock.errors import BadInput
 from penstock.profiling import Locality, Weights, fit_likelihood
 from tests.compare import listed, push_rows, streams
-from tests.marks import long
+from tests.marks import long, plain
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.policies.lba import Lba
 
@@ -48,6 +48,7 @@ def test_joins_as_its_twin_with_weights_given(name, rows, budget, a, b):
     assert_same(name, rows, budget, (a, b), steps=6)
 
 
+@plain
 @given(rows=streams(count=3, most=60), budget=st.integers(2, 9), a=weights(2))
 def test_worths_multiply_over_the_sides_of_a_join(rows, budget, a):
     assert_same("elba", rows, budget, (a, a, a), joins=all_streams(3), steps=4)
@@ -97,9 +98,9 @@ def test_without_correlations_it_is_prob():
     assert results("lba", trace) == pytest.approx(results("prob", trace), rel=0.02)
 
 
-@long
+@plain
 def test_exact_and_tabulated_choose_alike():
-    trace = dealt(4_000, b=0.4)
+    trace = dealt(1_000, b=0.4)
     lba, elba = (Join(name, 60, within=300, layout="split") for name in ("lba", "elba"))
     assert lba.push(*trace).rows.tolist() == elba.push(*trace).rows.tolist()
     assert lba.held_rows.tolist() == elba.held_rows.tolist()

@@ -205,6 +205,18 @@ def test_a_lost_source_is_not_trusted():
     assert (answer.low, answer.high) == (-math.inf, math.inf)
 
 
+def test_what_is_forgotten_is_unknown():
+    source, first = settled()
+    cache = Cache()
+    cache.receive(first)
+    cache.lose("boiler")
+    cache.forget("boiler")
+    cache.forget("nobody")
+    assert (cache.keys, len(cache)) == ((), 0)
+    cache.receive(source.update(30.0, now=1)["here"])
+    assert cache.bounds("boiler", 1) == (28, 32)
+
+
 def test_if_one_does_not_answer_others_may_help():
     cache = Cache()
     sources = {

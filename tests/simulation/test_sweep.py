@@ -3,6 +3,7 @@ import signal
 import pytest
 
 from penstock.errors import BadInput
+from penstock.grid.pool import _deaf_to_interrupts
 from penstock.simulation import (
     Generated,
     Scenario,
@@ -13,7 +14,6 @@ from penstock.simulation import (
     tally,
 )
 from penstock.simulation.contender import everybody
-from penstock.simulation.sweep import _deaf_to_interrupts
 
 TOWER = Scenario(Generated("tower", 400), "joining", 10)
 

@@ -27,6 +27,8 @@ def start(command: list[str], log: Path, **env: str) -> subprocess.Popen:
 def start_driver(
     given: dict, log: Path, module: str = "tests.spark.driver", **env: str
 ) -> subprocess.Popen:
+    if given.get("master") == "connect":
+        env["SPARK_TESTING"] = "1"  # a free port for each server: two tests may run at a time
     return start([sys.executable, "-m", module, json.dumps(given)], log, **env)
 
 

@@ -47,7 +47,7 @@ def test_each_bucket_is_the_local_engine(policy, layout):
         assert 0 < sum(found.values()) < sum(everything.values())
 
 
-@pytest.mark.parametrize(("policy", "layout"), [("clock", "unified"), ("rand", "split")])
+@pytest.mark.parametrize(("policy", "layout"), [("prob", "unified"), ("prob", "split")])
 def test_a_budget_in_bytes(policy, layout):
     rng = np.random.default_rng(2)
     plan = make_plan(policy=policy, budget=6000, in_bytes=True, layout=layout)

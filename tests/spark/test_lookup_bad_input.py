@@ -125,7 +125,7 @@ def test_frames(spark, stream, uri):
             lookup(events, relation, changes=changes, **GOOD)
     window = {"on": "k", "time": "ts", "within": "1 second", "delay": "1 second"}
     joined = join(stream, stream.select("k", "ts"), **window)
-    with pytest.raises(PenstockError, match="a join or lookup of Penstock"):
+    with pytest.raises(PenstockError, match="a join, lookup or thin of Penstock"):
         lookup(joined, relation, **GOOD)
-    with pytest.raises(PenstockError, match="a join or lookup of Penstock"):
+    with pytest.raises(PenstockError, match="a join, lookup or thin of Penstock"):
         lookup(lookup(stream, relation, **GOOD), relation, suffix="_2", **GOOD)

@@ -1,13 +1,30 @@
 """The command line: arguments in, report out. One file for each command."""
 
-from . import count, demo, policies, precision, profile, simulate
+from . import (
+    advise,
+    broker,
+    count,
+    demo,
+    policies,
+    precision,
+    profile,
+    query,
+    reproduce,
+    simulate,
+    source,
+)
 from .program import app, main
 
 __all__ = ["app", "main"]
 
 app.command()(simulate.simulate)
 app.command()(profile.profile)
+app.command()(advise.advise)
 app.command()(policies.policies)
 app.command()(count.count)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 app.add_typer(precision.precision, name="precision")
+precision.precision.command()(source.source)
+precision.precision.command()(query.query)
+precision.precision.command()(broker.broker)

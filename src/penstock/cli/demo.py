@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from .output import AsJson, show_made
+from .output import AsJson, show_made, where_to_draw
 
 
 def demo(
-    what: Annotated[str, typer.Argument(help="What is shown.", metavar="[join|lookup]")] = "join",
+    what: Annotated[
+        str, typer.Argument(help="What is shown.", metavar="[join|lookup|precision]")
+    ] = "join",
     months: Annotated[
         int, typer.Option(help="How much of the year is taken.", metavar="N", min=1, max=12)
     ] = 12,
@@ -21,20 +23,21 @@ def demo(
     """Join two real streams live on Spark in a tenth of the memory, and compare with the truth.
 
     Or `lookup`: give every event its row of a table in an embedded database, through a cache.
+    Or `precision`: temperatures inside the intervals that a cache holds of them.
     """
+    shown = {"join": _join, "lookup": _lookup, "precision": _precision}
+    if what not in shown:
+        *some, last = shown
+        raise typer.BadParameter(
+            f"the demonstration must be {', '.join(some)} or {last}, got {what!r}"
+        )
+    shown[what](months, out, as_json)
+
+
+def _join(months: int, out: Path, as_json: bool) -> None:
     from ..spark import demo
 
-    if what not in ("join", "lookup"):
-        raise typer.BadParameter(f"the demonstration must be join or lookup, got {what!r}")
-    if what == "lookup":
-        with demo.telling() as doing:
-            found = demo.run_lookups(doing, months)
-        if as_json:
-            show_made(demo.summarise_lookups(found))
-        else:
-            show_made(demo.lookups_table(found), demo.lookups_moral(found))
-        return
-    picture = demo.where_to_draw(out)
+    picture = where_to_draw(out, demo.NAME)
     with demo.watching() as watcher:
         made = demo.run_demo(watcher, months)
     demo.draw(made, picture)
@@ -42,3 +45,27 @@ def demo(
         show_made(demo.summarise(made, picture))
     else:
         show_made(demo.comparison(made), demo.moral(made), f"Picture: {picture}")
+
+
+def _lookup(months: int, out: Path, as_json: bool) -> None:
+    from ..spark import demo
+
+    with demo.telling() as doing:
+        found = demo.run_lookups(doing, months)
+    if as_json:
+        show_made(demo.summarise_lookups(found))
+    else:
+        show_made(demo.lookups_table(found), demo.lookups_moral(found))
+
+
+def _precision(months: int, out: Path, as_json: bool) -> None:
+    from ..precision import demo
+
+    picture = where_to_draw(out, demo.NAME)
+    made = demo.run_demo(months)
+    demo.draw(made, picture)
+    if as_json:
+        show_made(demo.summarise(made, picture))
+        return
+    demo.play(made)
+    show_made(demo.still(made), demo.comparison(made), demo.moral(made), f"Picture: {picture}")

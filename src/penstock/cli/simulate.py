@@ -1,5 +1,6 @@
 """`penstock simulate`: policies compared on a workload or a trace."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -59,13 +60,20 @@ def simulate(
     distortion: Annotated[
         bool, typer.Option("--distortion", help="Tell how unevenly results are lost: SSE and KL.")
     ] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with bars.", metavar="PATH")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay a workload or a trace under several policies, and compare them."""
+    from ..report import comparison, where_to_write
     from ..simulation import Scenario, choose_source, show, summarise, sweep
 
+    page = None if html is None else where_to_write(html)
     source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
     scenario = Scenario(source, problem, memory, within, layout, warmup, seed, drop, distortion)
     with show.following("simulating") as progress:
         made = sweep(scenario, policy or (), runs, progress=progress)
+    if page is not None:
+        page.write_text(comparison.as_html(summarise(made)), encoding="utf-8")
     show_made(summarise(made) if as_json else show.comparison(made))

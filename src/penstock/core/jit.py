@@ -54,7 +54,7 @@ def specialise(function: Callable, *key: object, hooks: tuple = ()) -> Any:
     holds must be spelled out in it. `hooks` are the functions of the policy: if one of them lives
     outside the package its source is not part of the key, so nothing is kept on disk.
     """
-    compiled = njit(_nrt=False)(function)
+    compiled = njit(_nrt=False, nogil=True)(function)  # engines may run side by side, in threads
     if not all(_is_ours(hook) for hook in hooks):
         return compiled
     return _kept(compiled, *(_full_name(each) for each in (function, *hooks)), *key)

@@ -64,6 +64,7 @@ class Join:
         together: the discrete-time model, in which rows of equal time do not see each other.
         models: what is known of each stream beforehand (`penstock.models`), for policies that ask.
         seed: where all randomness comes from.
+        scale: about how many rows will be held, where the budget is in bytes and does not tell.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Join:
         sized: bool = False,
         seed: int = 0,
         models: Sequence[Any] | None = None,
+        scale: int | None = None,
     ):
         _check(budget, within, window, layout, delay, clock, drop, together)
         shape = Shape(joins)
@@ -101,7 +103,8 @@ class Join:
         self._slowest = clock == "slowest" and delay is not None and window == "time"
         self.form = kernel.Form(shape, lanes, window == "count", together, sized)
         self._budgets = _budgets(budget, lanes, shares)
-        self._scales = [UNKNOWN_SCALE] * lanes if budget is None or sized else self._budgets
+        unknown = UNKNOWN_SCALE if scale is None else max(1, scale // lanes)
+        self._scales = [unknown] * lanes if budget is None or sized else self._budgets
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
         self._states = self._fresh_states()
         self._tuner = self._make_tuner()

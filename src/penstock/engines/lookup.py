@@ -172,6 +172,7 @@ class Lookup:
         sized: bool = False,
         seed: int = 0,
         model: Any = None,
+        scale: int | None = None,
     ):
         if budget is not None and budget < 1:
             raise BadInput(f"budget must be at least 1, got {budget}")
@@ -183,7 +184,9 @@ class Lookup:
         self.seed = seed
         self.model = model  # what is known of the references beforehand, for policies that ask
         self._limit = NO_LIMIT if budget is None else budget
-        self._scale = UNKNOWN_SCALE if budget is None or sized else budget
+        # With bytes the budget does not tell how many rows that will be.
+        unknown = UNKNOWN_SCALE if scale is None else scale
+        self._scale = unknown if budget is None or sized else budget
         capacity = min(1024, self._limit)
         self._tables = Tables(
             _empty(capacity, sized),

@@ -68,6 +68,12 @@ class Cache:
         self._check_known([key])
         self._lost.add(key)
 
+    def forget(self, key: str) -> None:
+        """Hear no more of a key, which was taken out of service."""
+        self._held.pop(key, None)
+        self._last.pop(key, None)
+        self._lost.discard(key)
+
     def is_stale(self, key: str, now: float) -> bool:
         """Tell whether the source of a key is lost, or has been silent for too long."""
         self._check_known([key])

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 from .checks import number
+from .rule import hook
 
 
 def check_limits(limits: Iterable[float]) -> tuple[float, ...]:
@@ -15,9 +16,8 @@ def check_limits(limits: Iterable[float]) -> tuple[float, ...]:
     return tuple(sorted(number("an alarm limit", limit) for limit in limits))
 
 
-def keep_off(
-    low: float, high: float, value: float, limits: tuple[float, ...]
-) -> tuple[float, float]:
+@hook
+def keep_off(low, high, value, limits):
     """Cut the interval back to the side of each limit that the value is on.
 
     A value at the limit counts as above it.

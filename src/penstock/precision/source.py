@@ -15,10 +15,24 @@ from .draws import Draws
 from .interval import Interval
 from .limits import check_limits, keep_off
 from .message import Refresh
-from .rule import ABOVE, ASKED, BELOW, SPOKE
+from .rule import ABOVE, ASKED, BELOW, SPOKE, Rule
 from .rules import tune
 
 FORMAT = 1
+
+
+def refuse_misfits(rule: Rule, limited: bool) -> None:
+    """Refuse rules that a source cannot follow."""
+    if rule.counts_reads:
+        raise BadInput(
+            f"rule {rule.name!r} counts reads that a cache answers by itself, which a source"
+            " does not see; choose another rule, this one is for simulations"
+        )
+    if rule.moves and limited:
+        raise BadInput(
+            f"intervals of rule {rule.name!r} move and could cross an alarm limit;"
+            " choose another rule, or leave out limits"
+        )
 
 
 class _Line:
@@ -77,20 +91,7 @@ class Source:
         self._seed = seed
         self._lines: dict[str, _Line] = {}
         self._number = 0
-        self._refuse_misfits()
-
-    def _refuse_misfits(self) -> None:
-        rule = self._tuned.rule
-        if rule.counts_reads:
-            raise BadInput(
-                f"rule {rule.name!r} counts reads that a cache answers by itself, which a source"
-                " does not see; choose another rule, this one is for simulations"
-            )
-        if rule.moves and self.limits:
-            raise BadInput(
-                f"intervals of rule {rule.name!r} move and could cross an alarm limit;"
-                " choose another rule, or leave out limits"
-            )
+        refuse_misfits(self._tuned.rule, bool(self.limits))
 
     @property
     def caches(self) -> tuple[str, ...]:

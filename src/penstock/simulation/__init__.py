@@ -1,5 +1,6 @@
 """Replay a workload under several policies and compare what each of them got out of its memory."""
 
+from .cell import measure, simulate_cell
 from .distortion import Distortion, distortion
 from .run import Played, play
 from .scenario import Scenario
@@ -18,7 +19,9 @@ __all__ = [
     "choose_source",
     "distortion",
     "exact_tally",
+    "measure",
     "play",
+    "simulate_cell",
     "summarise",
     "sweep",
     "tally",

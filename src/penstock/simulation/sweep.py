@@ -4,17 +4,13 @@ The first run is always made in this process. It leaves the compiled kernels on 
 and tells whether what remains is worth the seconds that new processes take to start.
 """
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+import functools
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
+from ..grid import Pool, cores
 from ..workloads import JoinTrace
 from .contender import Contender, check, contender, everybody
 from .distortion import Distortion, distortion
@@ -78,12 +74,14 @@ def sweep(
     first = make_run(scenario, names, 0, lambda: tell(1))
     remaining = (perf_counter() - started) * (runs - 1)
     if workers is None:
-        workers = _cores() if remaining > START_SECONDS else 1
-    others = []
-    for run in _other_runs(scenario, names, runs, min(workers, runs - 1)):
-        others.append(run)
-        tell(len(names))
-    return Sweep(scenario, contenders, [first, *others])
+        workers = cores() if remaining > START_SECONDS else 1
+    work = functools.partial(make_run, scenario, names)
+    others: dict[int, Run] = {}
+    with Pool(min(workers, runs - 1)) as pool:
+        for place, run in pool.map(work, range(1, runs)):
+            others[place] = run
+            tell(len(names))
+    return Sweep(scenario, contenders, [first, *(others[place] for place in sorted(others))])
 
 
 def make_run(
@@ -115,55 +113,3 @@ def _distortion(trace: Trace, name: str, memory: int, terms: dict[str, Any]) -> 
     assert isinstance(trace, JoinTrace), "only joins have results to tally"
     exact = exact_tally(trace, within=terms["within"], first=terms["first"])
     return distortion(exact, tally(trace, name, memory, **terms))
-
-
-def _other_runs(scenario: Scenario, names: list[str], runs: int, workers: int) -> Iterator[Run]:
-    numbers = range(1, runs)
-    if workers <= 1:
-        for number in numbers:
-            yield make_run(scenario, names, number)
-        return
-    before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _die_with_parent) as pool:
-        try:
-            with _deaf_to_interrupts():  # the workers, which start here, stay so
-                futures = [pool.submit(make_run, scenario, names, number) for number in numbers]
-            for future in futures:
-                yield future.result()
-        except BaseException:  # Ctrl-C, or a run that failed: nobody waits for the others
-            for process in set(multiprocessing.active_children()) - before:
-                process.terminate()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _die_with_parent() -> None:
-    """Watch the parent: a worker whose parent was killed would wait for work forever."""
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Put Ctrl-C off, for good in the processes started meanwhile: their parent will end them.
-
-    A signal that is blocked waits, where one that is ignored would be lost.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

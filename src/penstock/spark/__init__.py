@@ -2,6 +2,7 @@
 
 from ..relations import Relation
 from . import needs  # first: it says in one sentence what is missing
+from .advise import advise
 from .count import count
 from .enrich.figures import LookupMetrics
 from .group import join_group
@@ -15,6 +16,7 @@ __all__ = [
     "Metrics",
     "ProfileStream",
     "Relation",
+    "advise",
     "count",
     "join",
     "join_group",

@@ -12,6 +12,7 @@ from .enrich.figures import LOOKUP, read_lookup
 from .estimate import estimate
 from .observe import observed, observed_row
 from .plan import Plan
+from .thinning.figures import THIN, read_thin
 
 JOIN = "penstock"
 
@@ -49,8 +50,8 @@ def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
 def metrics(query: Any) -> Any:
     """Return the latest figures of a streaming query, None before its first batch with data.
 
-    These are `Metrics` of a join, or `LookupMetrics` of a lookup. Works on classic Spark and on
-    Spark Connect.
+    These are `Metrics` of a join, `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on
+    classic Spark and on Spark Connect.
     """
     if not hasattr(query, "recentProgress"):
         raise BadInput(
@@ -67,7 +68,7 @@ def metrics(query: Any) -> Any:
     if not seen and len(list(query.recentProgress)):
         raise BadInput(
             f"query {query.name or query.id} reports no figures called {' or '.join(READERS)}; "
-            "metrics() reads queries whose plan holds penstock.spark.join or penstock.spark.lookup"
+            "metrics() reads queries whose plan holds a join, lookup or thin of penstock.spark"
         )
     return None
 
@@ -100,4 +101,8 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
     )
 
 
-READERS: dict[str, Callable[[dict[str, Any], int], Any]] = {JOIN: read_join, LOOKUP: read_lookup}
+READERS: dict[str, Callable[[dict[str, Any], int], Any]] = {
+    JOIN: read_join,
+    LOOKUP: read_lookup,
+    THIN: read_thin,
+}

@@ -12,7 +12,7 @@ from ..errors import BadInput
 # come before a join of ours; these may not.
 FORBIDDEN = {
     "Aggregate": "an aggregation",
-    "FlatMapGroupsInPandasWithState": "a join or lookup of Penstock, or another stateful function",
+    "FlatMapGroupsInPandasWithState": "a join, lookup or thin of Penstock, or a stateful function",
     "FlatMapGroupsWithState": "a flatMapGroupsWithState",
     "TransformWithState": "a transformWithState",
 }

@@ -20,8 +20,10 @@ from .files import (
     read_join,
     read_keys,
     read_lookup,
+    read_pair,
     read_readings,
     read_stream,
+    row_bytes,
 )
 from .gdj import gdj, gdj_references
 from .locality import Locality, locality, locality_references
@@ -49,10 +51,12 @@ __all__ = [
     "read_join",
     "read_keys",
     "read_lookup",
+    "read_pair",
     "read_readings",
     "read_stream",
     "roof",
     "roof_references",
+    "row_bytes",
     "tower",
     "tower_references",
     "walk",

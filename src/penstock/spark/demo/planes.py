@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 
-from .flights import data_folder, read_flights, write_parts
+from ...workloads.nycflights import data_folder
+from .flights import read_flights, write_parts
 
 SCHEMA = "tailnum string, carrier string, flight long"
 TABLE = "planes"

@@ -1,0 +1,153 @@
+"""The answer: which policy, how much memory, what more or less of it would give."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .curves import Curve
+from .sizes import PAYLOAD, held_bytes, spark_bytes
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What the advice is about."""
+
+    problem: str  # joining or caching
+    name: str
+    rows: tuple[int, ...]  # of each stream
+    keys: int
+    mean: float  # rows that are alive on average; for a cache, all keys
+    peak: int  # rows at most: with so many nothing is lost
+    most: float  # the recall, or hit ratio, of an unlimited memory
+    skew: float | None  # the exponent of a Zipf law fitted to the keys
+    hottest: float  # the share of all results, or hits, that one key makes
+    payload: float = PAYLOAD  # bytes of a row
+    call: str = ""  # the code to paste, with {policy} and {budget}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a memory gives."""
+
+    policy: str
+    rows: int
+    share: float  # recall, or hit ratio
+    error: float
+    bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "policy": self.policy,
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "share": round(self.share, 4),
+            "error": round(self.error, 4),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """How much memory, and which policy."""
+
+    streams: Streams
+    target: float
+    curves: list[Curve]  # the best first
+    sampled: dict[str, Any]  # what was replayed
+    said: list[str] = field(default_factory=list)  # what to beware of
+
+    @property
+    def reached(self) -> bool:
+        """Whether any memory reaches the target."""
+        return self.target <= self.streams.most + 1e-9
+
+    @property
+    def best(self) -> Curve:
+        """The curve that reaches the target, or comes near it, with the least memory."""
+        return self.curves[0]
+
+    @property
+    def answer(self) -> Answer:
+        """The least memory for the target; where none reaches it, for nearly all there is."""
+        rows = self.best.rows_for(self.goal)
+        return self.with_rows(self.streams.peak if rows is None else round(rows))
+
+    @property
+    def goal(self) -> float:
+        """The target, or where no memory reaches it the same part of what can be reached."""
+        return self.target if self.reached else self.target * self.streams.most
+
+    @property
+    def between(self) -> tuple[int, int]:
+        """The memory that the target needs, if the curve is off by its error either way."""
+        low, high = (self.best.rows_for(self.goal, sigmas) for sigmas in (1, -1))
+        peak = self.streams.peak
+        return round(low or peak), round(high or peak)
+
+    @property
+    def half(self) -> Answer:
+        """What half of the memory gives."""
+        return self.with_rows(max(1, self.answer.rows // 2))
+
+    @property
+    def double(self) -> Answer:
+        """What twice the memory gives; never more than all rows."""
+        return self.with_rows(min(self.streams.peak, 2 * self.answer.rows))
+
+    def with_rows(self, rows: int) -> Answer:
+        """Return what the best policy finds with so many rows."""
+        found = self.best.at(rows)
+        size = held_bytes(rows, self.streams.payload)
+        return Answer(self.best.policy, rows, found.share, found.error, size)
+
+    @property
+    def exact(self) -> bool:
+        """Whether nearly all rows are needed, so that one might as well lose nothing."""
+        return self.streams.problem == "joining" and self.answer.rows > 0.9 * self.streams.peak
+
+    @property
+    def code(self) -> str:
+        """The line to paste."""
+        budget = "None" if self.exact else f"{self.answer.rows:_}"
+        return self.streams.call.format(policy=self.answer.policy, budget=budget)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the advice as plain numbers, texts, lists and dictionaries."""
+        streams, low_high = self.streams, self.between
+        report = {
+            "problem": streams.problem,
+            "name": streams.name,
+            "target": self.target,
+            "reached": self.reached,
+            "answer": self.answer.to_json() | {"rows_between": list(low_high)},
+            "half": self.half.to_json(),
+            "double": self.double.to_json(),
+            "exact": {
+                "rows": streams.peak,
+                "bytes": held_bytes(streams.peak, streams.payload),
+                "share": round(streams.most, 4),
+            },
+            "code": self.code,
+            "said": self.said,
+            "streams": {
+                "rows": list(streams.rows),
+                "keys": streams.keys,
+                "zipf": streams.skew,
+                "hottest_key": round(streams.hottest, 4),
+                "window_rows": round(streams.mean),
+                "row_bytes": round(streams.payload),
+            },
+            "sample": self.sampled,
+            "curves": [
+                {
+                    "policy": curve.policy,
+                    "rows": curve.rows.tolist(),
+                    "share": curve.share.round(4).tolist(),
+                    "error": curve.error.round(4).tolist(),
+                }
+                for curve in self.curves
+            ],
+        }
+        if streams.problem == "joining":
+            size = spark_bytes(streams.peak, streams.payload)
+            report["spark"] = {"rows": streams.peak, "bytes": size}
+        return report

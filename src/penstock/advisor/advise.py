@@ -1,0 +1,324 @@
+"""From streams to advice."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import policies
+from ..core.policy import CACHING, JOINING
+from ..errors import BadInput
+from ..grid import cores
+from ..profiling import fit_zipf
+from ..workloads.trace import Ints
+from .advice import Advice, Streams
+from .curves import Curve, draw_curve, fill, grid, refine, rough
+from .draw import ERROR, WORK, draw_join, draw_lookup
+from .live import Live
+from .replay import Measured, replay_join, replay_lookup
+from .sample import JoinSample, LookupSample
+from .sizes import PAYLOAD
+
+# Those worth a trial, the cheap ones first: where two need the same memory the first is chosen.
+TO_JOIN = (
+    "clock", "fifo", "lru", "sieve", "s3fifo", "rand", "wtinylfu", "lhd", "gdj:percentile=0.1",
+    "prob", "life", "lba",
+)  # fmt: skip
+TO_CACHE = ("clock", "lru", "fifo", "sieve", "s3fifo", "wtinylfu", "lhd", "lfu", "rand")
+LEADERS = 4  # policies that are tried with many memories
+FEWEST = 200  # results, or references: fewer say nothing
+FEW = 2000
+
+Progress = Callable[[int, int], None]
+
+
+def advise_join(
+    side: NDArray,
+    key: Ints,
+    time: Ints,
+    within: int | None,
+    *,
+    target: float = 0.95,
+    tried: Sequence[str] = (),
+    name: str = "streams",
+    payload: float = PAYLOAD,
+    call: str = "Join(policy={policy!r}, budget={budget})",
+    work: int = WORK,
+    error: float = ERROR,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Advice:
+    """Say how much memory the join of two streams needs to find a part `target` of its results.
+
+    side, key, time: of each row; sorted by time.
+    within: how far apart the times of a match may be; None: no limit.
+    tried: the policies; by default all that are worth a trial.
+    payload: bytes of a row, beside its key and time.
+    work: how many rows, or as much in matches, each replay may take: the more, the smaller the
+        errors. error: what the choice of keys may add to them, as one standard deviation.
+
+    >>> random = np.random.default_rng(1)
+    >>> key = (100 * random.random(20_000) ** 3).astype(np.int64)
+    >>> row, tried = np.arange(20_000), ("fifo", "lru", "prob")
+    >>> made = advise_join(row % 2, key, row, within=500, tried=tried)
+    >>> made.streams.peak, made.answer.policy, made.answer.rows < 300
+    (501, 'prob', True)
+    """
+    check_target(target)
+    order = np.lexsort((side, time))
+    side, key, time = np.asarray(side, np.int8)[order], key[order], time[order]
+    check_streams(side, key, time, within)
+    sample, live = draw_join(side, key, time, within, work, error, seed)
+    keys, counts = np.unique(key, return_counts=True)
+    hottest = float(np.bincount(np.searchsorted(keys, sample.key), _worth(sample)).max())
+    streams = Streams(
+        JOINING,
+        name,
+        tuple(np.bincount(side, minlength=2).tolist()),
+        len(keys),
+        live.mean,
+        live.peak,
+        1.0,
+        skew_of(counts),
+        hottest,
+        payload,
+        call,
+    )
+    doubts = window_doubts(int(time[-1] - time[0]), within)
+    return from_join_sample(sample, streams, live, target, tried, seed, doubts, progress)
+
+
+def from_join_sample(
+    sample: JoinSample,
+    streams: Streams,
+    live: Live,
+    target: float,
+    tried: Sequence[str],
+    seed: int,
+    doubts: list[str],
+    progress: Progress | None,
+) -> Advice:
+    """Return the advice that a sample leads to, wherever it was drawn."""
+    found = float((sample.matches / max(1, sample.weight.max())).sum())
+    _check_enough(found, "results", sample.whole)
+    names = [
+        each
+        for each in _chosen(tried, TO_JOIN, JOINING)
+        if sample.within is not None or not policies.choose(each).policy.needs_window
+    ]
+    # What is alive in the sample differs a little from the whole: a memory is a part of what is.
+    ratio = sample.live / live.mean if sample.live else 1.0
+
+    def replay(policy: str, budget: float) -> Measured:
+        return replay_join(sample, policy, budget * ratio, seed)
+
+    curves = _curves(names, grid(live.mean, live.peak), 1.0, target, replay, progress)
+    sampled = {
+        "rows": len(sample.key),
+        "stretches": len(sample.parts),
+        "weight": int(sample.weight.max()),
+        "results": float(sample.matches.sum()),
+        "whole": sample.whole,
+    }
+    return Advice(streams, target, curves, sampled, doubts + _few(found, "results"))
+
+
+def advise_lookup(
+    key: Ints,
+    *,
+    target: float = 0.95,
+    tried: Sequence[str] = (),
+    name: str = "events",
+    payload: float = PAYLOAD,
+    call: str = "Lookup(policy={policy!r}, budget={budget})",
+    work: int = WORK,
+    error: float = ERROR,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Advice:
+    """Say how much memory a cache needs to hit with a part `target` of all references.
+
+    >>> key = (1000 * np.random.default_rng(1).random(20_000) ** 4).astype(np.int64)
+    >>> made = advise_lookup(key, target=0.8, tried=("fifo", "lru"))
+    >>> made.reached, 100 < made.answer.rows < 700
+    (True, True)
+    """
+    check_target(target)
+    _check_enough(len(key), "references", True)
+    keys, counts = np.unique(key, return_counts=True)
+    most = 1 - len(keys) / len(key)
+    if most == 0:
+        raise BadInput(
+            f"every key of {name} comes once, so that no cache finds anything; choose another key"
+        )
+    streams = Streams(
+        CACHING,
+        name,
+        (len(key),),
+        len(keys),
+        float(len(keys)),
+        len(keys),
+        most,
+        skew_of(counts),
+        float(counts.max() / len(key)),
+        payload,
+        call,
+    )
+    sample = draw_lookup(key, work, error, seed)
+    return from_lookup_sample(sample, streams, target, tried, seed, progress)
+
+
+def from_lookup_sample(
+    sample: LookupSample,
+    streams: Streams,
+    target: float,
+    tried: Sequence[str],
+    seed: int,
+    progress: Progress | None,
+) -> Advice:
+    """Return the advice that a sample of references leads to."""
+    doubts = _few(len(sample.key), "references")
+    goal = target
+    if target > streams.most:
+        goal = target * streams.most
+        doubts.insert(
+            0,
+            f"no memory reaches a hit ratio of {target:.0%}: with every row cached it is "
+            f"{streams.most:.1%}, for the first reference to a key cannot hit. What follows is for "
+            f"{target:.0%} of that, {goal:.1%}",
+        )
+    ratio = float(sample.weight.sum() / streams.rows[0])
+
+    def replay(policy: str, budget: float) -> Measured:
+        return replay_lookup(sample, policy, budget * ratio, seed)
+
+    names = _chosen(tried, TO_CACHE, CACHING)
+    curves = _curves(names, grid(streams.mean, streams.peak), streams.most, goal, replay, progress)
+    sampled = {
+        "rows": len(sample.key),
+        "weight": int(sample.weight.max()),
+        "whole": sample.whole,
+    }
+    return Advice(streams, target, curves, sampled, doubts)
+
+
+def _curves(
+    names: Sequence[str],
+    rows: Ints,
+    most: float,
+    goal: float,
+    replay: Callable[[str, float], Measured],
+    progress: Progress | None,
+) -> list[Curve]:
+    """Return the curves, the best first: who needs the least memory for the goal.
+
+    All are tried with few memories, and the leaders with many. Compiled code lets other threads
+    run, so each core has a policy of its own.
+    """
+    few = rough(rows)
+    total = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
+    count = itertools.count(1)
+
+    def told(policy: str, budget: float) -> Measured:
+        found = replay(policy, budget)
+        done = min(next(count), total)
+        if progress is not None:
+            progress(done, total)
+        return found
+
+    with ThreadPoolExecutor(cores()) as pool:
+        curves = list(pool.map(lambda name: draw_curve(name, few, most, told), names))
+        curves.sort(key=lambda curve: _need(curve, goal))
+        leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
+        leaders.sort(key=lambda curve: _need(curve, goal))
+        leaders[:2] = pool.map(lambda curve: refine(curve, goal, replay), leaders[:2])
+    return sorted(leaders, key=lambda curve: _need(curve, goal)) + curves[LEADERS:]
+
+
+def _need(curve: Curve, goal: float) -> float:
+    return curve.rows_for(goal) or np.inf
+
+
+def _chosen(tried: Sequence[str], usual: Sequence[str], problem: str) -> list[str]:
+    names = list(dict.fromkeys(tried or usual))
+    for name in names:
+        policies.choose(name, problem)
+    return names
+
+
+def _worth(sample: JoinSample) -> NDArray[np.float64]:
+    """Return which part of all results each row of a sample completes."""
+    from ..offline import exact_results
+
+    end = None if sample.within is None else sample.time + sample.within
+    found = exact_results(sample.side, sample.key, sample.time, end)[0] * sample.weight
+    return found / max(1.0, float(found.sum()))
+
+
+def skew_of(counts: Any) -> float | None:
+    """Return the exponent of a Zipf law, where there are keys enough to fit one."""
+    return round(float(fit_zipf(counts).exponent.value), 3) if len(counts) > 2 else None
+
+
+def check_target(target: float) -> None:
+    """Refuse what is no part of the results."""
+    if not 0 < target <= 1:
+        raise BadInput(f"target must be above 0 and at most 1, got {target}")
+
+
+def check_streams(side: NDArray, key: Ints, time: Ints, within: int | None) -> None:
+    """Refuse streams of which nothing can be said."""
+    left, right = np.unique(key[side == 0]), np.unique(key[side == 1])
+    if not len(left) or not len(right):
+        raise BadInput("both streams must have rows with a key and a time, and one has none")
+    if not np.isin(left, right).any():
+        refuse_strangers(len(left), len(right))
+    check_span(int(time[-1] - time[0]), within)
+
+
+def refuse_strangers(left: int, right: int) -> None:
+    """Refuse streams that have no key in common."""
+    raise BadInput(
+        f"the streams have no key in common ({left:,} keys on the left, {right:,} on the right), "
+        "so nothing will ever match; check the columns of on="
+    )
+
+
+def check_span(span: float, within: float | None) -> None:
+    """Refuse data that is shorter than a window."""
+    if within is not None and within >= span:
+        raise BadInput(
+            f"the window must be shorter than the data, got within {within:,} and times that span "
+            f"{span:,}: nothing would leave the memory here, and how much a longer run needs "
+            "cannot be told; give more data, or a shorter within="
+        )
+
+
+def window_doubts(span: float, within: float | None) -> list[str]:
+    """Say what a short stretch of data leaves open."""
+    if within is None:
+        return ["without a window rows never leave: the memory for a target grows with the stream"]
+    if span < 3 * within:
+        return [
+            f"the data spans only {span / within:.1f} windows, and in the first of them memories "
+            "fill; give more data to be sure"
+        ]
+    return []
+
+
+def _check_enough(found: float, what: str, whole: bool) -> None:
+    if found < FEWEST:
+        way = "give more data" if whole else "give more data, or a larger sample"
+        raise BadInput(
+            f"there must be at least {FEWEST} {what} to say anything about memory, got "
+            f"{found:,.0f}; {way}"
+        )
+
+
+def _few(found: float, what: str) -> list[str]:
+    if found >= FEW:
+        return []
+    return [f"only {found:,.0f} {what} were there to learn from: take the figures for a guess"]

@@ -1,0 +1,116 @@
+"""Recall, or hit ratio, by memory: one curve for each policy, and what can be read off it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..workloads.trace import Ints
+from .replay import Measured
+
+# Of the rows alive on average. Every policy is tried with every second one, the best with all.
+SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
+ALL_TRIED = 2
+REFINED = 3  # further replays, where a curve passes a target
+
+Replay = Callable[[str, float], Measured]  # of a policy and a budget
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What a policy finds with each memory."""
+
+    policy: str
+    rows: Ints
+    share: NDArray[np.float64]  # recall, or hit ratio
+    error: NDArray[np.float64]  # half the width of its 95 % interval
+
+    def at(self, rows: float) -> Measured:
+        """Return what a memory of so many rows finds.
+
+        >>> curve = Curve("lru", np.array([10, 1000]), np.array([0.2, 0.6]), np.array([0.0, 0.0]))
+        >>> round(curve.at(100).share, 3)
+        0.4
+        """
+        if rows < self.rows[0]:  # nothing is found with nothing
+            part = rows / self.rows[0]
+            return Measured(float(part * self.share[0]), float(self.error[0]))
+        at = np.log(rows)
+        return Measured(
+            float(np.interp(at, np.log(self.rows), self.share)),
+            float(np.interp(at, np.log(self.rows), self.error)),
+        )
+
+    def rows_for(self, target: float, sigmas: float = 0.0) -> float | None:
+        """Return the least memory that finds so much; None if none does.
+
+        With `sigmas` -1 the errors count against it, with 1 in its favour.
+        """
+        reached = np.maximum.accumulate(np.clip(self.share + sigmas * self.error, 0, 1))
+        if sigmas:
+            reached[-1] = max(reached[-1], self.share[-1])  # with all rows it is exact
+        place = int(np.searchsorted(reached, target - 1e-12))
+        if place == len(reached):
+            return None
+        if place == 0:
+            return max(1.0, float(self.rows[0] * target / max(reached[0], target)))
+        below, above = reached[place - 1], reached[place]
+        part = (target - below) / (above - below)
+        low, high = np.log(self.rows[place - 1]), np.log(self.rows[place])
+        return float(np.exp(low + part * (high - low)))
+
+    def with_point(self, rows: int, found: Measured) -> "Curve":
+        """Return the curve with one more point."""
+        place = int(np.searchsorted(self.rows, rows))
+        return Curve(
+            self.policy,
+            np.insert(self.rows, place, rows),
+            np.insert(self.share, place, found.share),
+            np.insert(self.error, place, found.error),
+        )
+
+
+def grid(mean: float, peak: int) -> Ints:
+    """Return the memories to try: shares of the rows alive on average, and on to the most.
+
+    >>> grid(100, 100).tolist()
+    [1, 2, 5, 7, 10, 14, 20, 32, 50, 72, 100]
+    """
+    rows = [share * mean for share in SHARES]
+    if peak > 1.3 * mean:
+        rows += np.geomspace(mean, peak, 4)[1:].tolist()
+    whole = np.unique(np.maximum(1, np.rint(rows)).astype(np.int64))
+    return np.unique(np.append(whole[whole < peak], peak))
+
+
+def rough(rows: Ints) -> Ints:
+    """Return those of a grid that every policy is tried with."""
+    return np.append(rows[:-1:ALL_TRIED], rows[-1])
+
+
+def draw_curve(policy: str, rows: Ints, most: float, replay: Replay) -> Curve:
+    """Return the curve of a policy; with the last of `rows` it finds `most`, which is known."""
+    found = [replay(policy, int(budget)) for budget in rows[:-1]] + [Measured(most, 0.0)]
+    share, error = (np.array(column) for column in zip(*found, strict=True))
+    return Curve(policy, rows, share, error)
+
+
+def fill(curve: Curve, rows: Ints, replay: Replay) -> Curve:
+    """Return the curve with all of these points."""
+    for budget in np.setdiff1d(rows, curve.rows).tolist():
+        curve = curve.with_point(budget, replay(curve.policy, budget))
+    return curve
+
+
+def refine(curve: Curve, target: float, replay: Replay) -> Curve:
+    """Return the curve with more points where it passes the target."""
+    for _ in range(REFINED):
+        rows = curve.rows_for(target)
+        if rows is None:
+            return curve
+        whole = round(rows)
+        if whole in curve.rows:
+            return curve
+        curve = curve.with_point(whole, replay(curve.policy, whole))
+    return curve

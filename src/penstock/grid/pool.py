@@ -1,0 +1,108 @@
+"""Worker processes that share out work: they die with us, and start anew if one of them dies."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
+
+RETRIES = 3  # of what was under way when a worker died
+
+
+class Pool:
+    """As many processes as there are cores, or as many as are asked for; none of them before use.
+
+    >>> with Pool(workers=1) as pool:  # one worker is this process itself
+    ...     dict(pool.map(abs, [-3, 4]))
+    {0: 3, 1: 4}
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = cores() if workers is None else workers
+        self._pool: ProcessPoolExecutor | None = None
+        self._before: set[Any] = set()
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self._stop(at_once=kind is not None)
+
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each item and what the work found, as they are done."""
+        if self.workers <= 1:
+            yield from enumerate(map(work, items))
+            return
+        waiting = dict(enumerate(items))
+        for attempt in range(1 + RETRIES):
+            try:
+                for number, found in self._spread(work, waiting):
+                    del waiting[number]
+                    yield number, found
+                return
+            except BrokenProcessPool:  # a worker was killed, and took the others with it
+                self._stop(at_once=True)
+                if attempt == RETRIES:
+                    raise
+            except BaseException:  # Ctrl-C, or work that failed: nobody waits for the others
+                self._stop(at_once=True)
+                raise
+
+    def _spread(
+        self, work: Callable[[Any], Any], waiting: dict[int, Any]
+    ) -> Iterator[tuple[int, Any]]:
+        if self._pool is None:
+            self._before = set(multiprocessing.active_children())
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.workers, context, _die_with_parent)
+        with _deaf_to_interrupts():  # the workers, which start here, stay so
+            futures: dict[Future, int] = {
+                self._pool.submit(work, item): number for number, item in waiting.items()
+            }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+    def _stop(self, at_once: bool) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        if at_once:
+            for process in set(multiprocessing.active_children()) - self._before:
+                process.terminate()
+        pool.shutdown(wait=not at_once, cancel_futures=True)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _die_with_parent() -> None:
+    """Watch the parent: a worker whose parent was killed would wait for work forever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Put Ctrl-C off, for good in the processes started meanwhile: their parent will end them.
+
+    A signal that is blocked waits, where one that is ignored would be lost.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

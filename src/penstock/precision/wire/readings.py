@@ -1,0 +1,117 @@
+"""Readings from a file, the standard input or a command: a key and a number on every line."""
+
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import BadInput
+from ..checks import number
+from .names import check_name
+
+
+class Reading(NamedTuple):
+    """What a value is now."""
+
+    key: str
+    value: float
+
+
+def read_lines(lines: Iterable[str], where: str, key: str | None = None) -> Iterator[Reading]:
+    """Read `KEY NUMBER` from every line, or only a number if the key is known; skip empty lines.
+
+    >>> list(read_lines(["sensor/3/temp 21.5", "", "hall 19"], "the notes"))
+    [Reading(key='sensor/3/temp', value=21.5), Reading(key='hall', value=19.0)]
+    >>> list(read_lines(["warm"], "the notes", key="hall"))
+    Traceback (most recent call last):
+    penstock.errors.BadInput: line 1 of the notes must be a finite number, got 'warm'
+    """
+    if key is not None:
+        check_name("a key", key)
+    for n, line in enumerate(lines, 1):
+        if line.strip():
+            yield _read(line.strip(), f"line {n} of {where}", key)
+
+
+def _read(line: str, where: str, key: str | None) -> Reading:
+    """Split at the last space, as a key may have some too."""
+    name, said = (key, line) if key is not None else line.rpartition(" ")[::2]
+    wanted = "a finite number" if key is not None else "a key and a finite number"
+    try:
+        value = float(said)
+    except ValueError:
+        value = math.nan
+    if not (name and math.isfinite(value)):
+        hint = "" if key is not None else "; or name the key with key="
+        raise BadInput(f"{where} must be {wanted}, got {line[:60]!r}{hint}")
+    return Reading(check_name(f"the key in {where}", name.strip()), value)
+
+
+def from_file(file: str | None, key: str | None) -> Iterator[Reading]:
+    """Read a file, which must be right to its end before the first reading is given away.
+
+    Without a file, or with `-`: the standard input, as it comes.
+    """
+    if file is None or file == "-":
+        yield from read_lines(sys.stdin, "the standard input", key)
+        return
+    for _ in _read_file(file, key):
+        pass
+    yield from _read_file(file, key)
+
+
+def from_command(
+    command: str, key: str | None, every: float, most: float = math.inf
+) -> Iterator[Reading]:
+    """Run a command every so many seconds, for ever; what it prints are readings.
+
+    most: seconds that it may take; after that nobody knows what the values are.
+    """
+    every = number("every", every, 0)
+    where = f"what {command!r} printed"
+    while True:
+        began = time.monotonic()
+        try:
+            ran = subprocess.run(
+                command,
+                shell=True,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=None if most == math.inf else most,
+            )
+        except subprocess.TimeoutExpired:
+            raise BadInput(
+                f"the command {command!r} took more than {most:g} seconds; make it faster, or"
+                " allow for more silence"
+            ) from None
+        if ran.returncode != 0:
+            said = ran.stderr.strip().splitlines()
+            raise BadInput(
+                f"the command {command!r} ended with code {ran.returncode}"
+                + (f": {said[-1]}" if said else "")
+            )
+        yield from read_lines(ran.stdout.splitlines(), where, key)
+        time.sleep(max(0.0, began + every - time.monotonic()))
+
+
+def at_pace(readings: Iterable[Reading], every: float) -> Iterator[Reading]:
+    """Wait so many seconds after each reading."""
+    every = number("every", every, 0)
+    for reading in readings:
+        yield reading
+        time.sleep(every)
+
+
+def _read_file(file: str, key: str | None) -> Iterator[Reading]:
+    try:
+        with Path(file).open(encoding="utf-8") as lines:
+            yield from read_lines(lines, file, key)
+    except OSError as error:
+        raise BadInput(f"the file {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"the file {file} cannot be read: it is not text") from None

@@ -1,0 +1,126 @@
+"""A broker for trials on this machine alone: amqtt, in a thread, which forgets all at its end.
+
+It speaks MQTT 3.1.1. For anything that lasts take a real one, such as Mosquitto.
+"""
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from ...errors import PenstockError
+
+HOST = "127.0.0.1"
+
+
+class TrialBroker:
+    """A broker on the loopback interface, from `start` to `stop`.
+
+    port: where it listens; by default wherever there is room.
+    certificate, private_key: files; with them it speaks TLS.
+    passwords: a file of `user:hash` lines, as amqtt reads it; without it everyone is let in.
+    """
+
+    def __init__(
+        self,
+        port: int = 0,
+        certificate: str | None = None,
+        private_key: str | None = None,
+        passwords: str | None = None,
+    ):
+        self.port = port or _free_port()
+        self._config = _configure(self.port, certificate, private_key, passwords)
+        self._loop = asyncio.new_event_loop()
+        # Else it prints an error for everyone who hangs up first.
+        self._loop.set_exception_handler(lambda *_: None)
+        self._broker: Any = None
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> "TrialBroker":
+        return self.start()
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+    def start(self) -> "TrialBroker":
+        """Begin to listen."""
+        broker_type = _amqtt()
+        self._thread.start()
+        try:
+            self._broker = self._run(_start(broker_type, self._config))
+        except Exception as error:
+            self._end()
+            raise PenstockError(
+                f"no broker can be started at {HOST}:{self.port}: {error.__cause__ or error}"
+            ) from None
+        return self
+
+    def stop(self) -> None:
+        """Hang up on everyone, and end."""
+        self._run(self._broker.shutdown())
+        self._end()
+
+    def _run(self, task: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(task, self._loop).result(30)
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class _Steady(dict[str, Any]):
+    """A dictionary that may be changed while someone goes through it.
+
+    amqtt 0.12 does so with its subscriptions, and then loses messages and connections.
+    """
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(super().__iter__()))
+
+    def items(self) -> Any:
+        return list(super().items())
+
+
+async def _start(broker_type: Any, config: dict[str, Any]) -> Any:
+    broker = broker_type(config)
+    broker._subscriptions = _Steady()
+    await broker.start()
+    return broker
+
+
+def _amqtt() -> Any:
+    try:
+        from amqtt.broker import Broker
+    except ImportError:
+        raise PenstockError(
+            "a broker for trials needs the package amqtt, which cannot be imported here;"
+            " pip install amqtt, or start another broker such as Mosquitto"
+        ) from None
+    # It logs as errors what is none: who leaves without a word, and who tries a newer protocol.
+    logging.getLogger("amqtt").setLevel(logging.CRITICAL)
+    logging.getLogger("transitions").setLevel(logging.CRITICAL)
+    return Broker
+
+
+def _configure(
+    port: int, certificate: str | None, private_key: str | None, passwords: str | None
+) -> dict[str, Any]:
+    listener: dict[str, Any] = {"type": "tcp", "bind": f"{HOST}:{port}"}
+    if certificate:
+        listener |= {"ssl": True, "certfile": certificate, "keyfile": private_key}
+    plugins = "amqtt.plugins.authentication."
+    if passwords:
+        allowed: dict[str, Any] = {plugins + "FileAuthPlugin": {"password_file": passwords}}
+    else:
+        allowed = {plugins + "AnonymousAuthPlugin": {"allow_anonymous": True}}
+    return {"listeners": {"default": listener}, "plugins": allowed}

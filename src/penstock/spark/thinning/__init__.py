@@ -1,0 +1,1 @@
+"""The parts of `penstock.spark.precision`: readings become intervals, intervals give answers."""

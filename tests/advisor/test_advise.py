@@ -1,0 +1,222 @@
+"""Advice for arrays and for files, and what it says where it cannot know."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from penstock import BadInput
+from penstock.advisor import advise_join, advise_lookup
+from penstock.cli import app
+from penstock.engines import Join
+
+POLICIES = ("fifo", "lru", "prob")
+
+
+def streams(rows=12_000, keys=400, seed=1):
+    random = np.random.default_rng(seed)
+    key = (keys * random.random(rows) ** 3).astype(np.int64)
+    return (np.arange(rows) % 2).astype(np.int8), key, np.arange(rows)
+
+
+def advise(side, key, time, within=1000, **options):
+    return advise_join(side, key, time, within, **{"tried": POLICIES} | options)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return advise(*streams(), target=0.8)
+
+
+def test_the_answer_holds_what_it_promises(made):
+    side, key, time = streams()
+    answer = made.answer
+    join = Join(answer.policy, answer.rows, within=1000)
+    join.push(side, key, time, emit=False)
+    full = made.sampled["results"]
+    assert join.results / full == pytest.approx(0.8, abs=0.01)
+    assert answer.policy == "prob"
+    for other in (made.half, made.double):
+        join = Join(other.policy, other.rows, within=1000)
+        join.push(side, key, time, emit=False)
+        assert join.results / full == pytest.approx(other.share, abs=0.03)
+    assert made.half.share < answer.share < made.double.share
+
+
+def test_no_other_policy_needs_less(made):
+    needs = [curve.rows_for(made.target) for curve in made.curves]
+    assert min(needs) == needs[0]
+
+
+def test_json_has_everything(made):
+    report = json.loads(json.dumps(made.to_json(), allow_nan=False))
+    assert report["exact"]["rows"] == report["spark"]["rows"] == 1001
+    assert report["spark"]["bytes"] > report["exact"]["bytes"] > report["answer"]["bytes"]
+    assert report["answer"]["rows"] == made.answer.rows
+    assert f"budget={made.answer.rows}" in report["code"].replace("_", "")
+    assert {curve["policy"] for curve in report["curves"]} == set(POLICIES)
+    assert report["streams"]["rows"] == [6000, 6000]
+
+
+def test_all_of_it_is_the_exact_join():
+    made = advise(*streams(), target=1.0)
+    assert made.exact
+    assert "budget=None" in made.code
+
+
+def test_rows_may_come_in_any_order(made):
+    side, key, time = streams()
+    mixed = np.random.default_rng(0).permutation(len(key))
+    again = advise(side[mixed], key[mixed], time[mixed], target=0.8)
+    assert again.to_json() == made.to_json()
+
+
+@pytest.mark.parametrize("target", [0, -1, 1.01])
+def test_a_target_is_a_share(target):
+    with pytest.raises(BadInput, match="target must be above 0 and at most 1"):
+        advise(*streams(), target=target)
+
+
+def test_strangers_never_match():
+    side, key, time = streams()
+    with pytest.raises(BadInput, match="no key in common"):
+        advise(side, np.where(side == 0, key, key + 10_000), time)
+
+
+def test_a_window_longer_than_the_data():
+    with pytest.raises(BadInput, match="window must be shorter than the data"):
+        advise(*streams(), within=11_999)
+    said = advise(*streams(), within=6000).said
+    assert any("spans only 2.0 windows" in each for each in said)
+
+
+def test_too_little_to_say_anything():
+    with pytest.raises(BadInput, match="at least 200 results to say anything about memory, got"):
+        advise(*streams(rows=400, keys=2000), within=50)
+
+
+def test_one_side_alone():
+    side, key, time = streams()
+    with pytest.raises(BadInput, match="one has none"):
+        advise(np.zeros_like(side), key, time)
+
+
+def test_without_a_window_it_says_what_that_means():
+    made = advise(*streams(), within=None)
+    assert made.streams.peak == 12_000
+    assert "rows never leave" in made.said[0]
+
+
+def test_a_cache_whose_target_no_memory_reaches():
+    _, key, _ = streams()
+    made = advise_lookup(key, target=0.99, tried=("lru", "fifo"))
+    most = 1 - len(np.unique(key)) / len(key)
+    assert not made.reached
+    assert made.goal == pytest.approx(0.99 * most)
+    assert "no memory reaches a hit ratio of 99%" in made.said[0]
+    reachable = advise_lookup(key, target=0.8, tried=("lru", "fifo"))
+    assert reachable.reached
+    assert reachable.said == []
+
+
+def test_a_cache_of_keys_that_come_once():
+    with pytest.raises(BadInput, match="every key of events comes once"):
+        advise_lookup(np.arange(1000))
+
+
+# ---------------------------------------------------------------- the command
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["advise", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("streams")
+    side, key, time = streams()
+    for number, name in enumerate(("views", "clicks")):
+        mine = side == number
+        lines = [f"u{k},{t}" for k, t in zip(key[mine], time[mine], strict=True)]
+        (folder / f"{name}.csv").write_text("who,at\n" + "\n".join(lines) + "\n")
+    return folder / "views.csv", folder / "clicks.csv"
+
+
+QUICK = ["--policy", "prob", "--policy", "fifo"]
+
+
+def test_files_as_json_and_as_a_page(files, tmp_path):
+    page = tmp_path / "advice.html"
+    result = call(
+        *files, "--on", "who", "--time", "at", "--within", 1000, *QUICK, "--json", "--html", page
+    )
+    assert (result.exit_code, result.stderr) == (0, "")
+    report = json.loads(result.stdout)
+    assert report["name"] == "views.csv and clicks.csv"
+    assert report["answer"]["policy"] == "prob"
+    assert report["code"].startswith("Join(policy='prob', budget=")
+    assert "<svg" not in page.read_text().partition("<script")[0]
+    assert "Memory for views.csv and clicks.csv" in page.read_text()
+
+
+def test_people_get_the_answer_first(files):
+    result = call(*files, "--on", "who", "--time", "at", "--within", 1000, *QUICK)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("For a recall of 95.0% hold")
+    assert "Spark's own join" in result.stdout
+
+
+def test_events_that_look_rows_up(files):
+    result = call(files[0], "--lookup", "--on", "who", "--target", 0.5, "--policy", "lru", "--json")
+    report = json.loads(result.stdout)
+    assert report["problem"] == "caching"
+    assert report["code"].startswith("lookup(events, relation, on='who', memory=")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--within", "10s"], "within must be a plain number"),
+        (["--within", "soon"], "within must"),
+        (["--within", "20000"], "the window must be shorter than the data"),
+        (["--within", "5", "--target", "2"], "target must be above 0 and at most 1, got 2.0"),
+        (["--within", "5", "--policy", "pro"], "unknown policy 'pro'"),
+        (["--within", "5", "--html", "/no/where.html"], "--html must be a file"),
+        (["--lookup"], "--lookup takes one file of events, got 2"),
+    ],
+)
+def test_one_sentence_and_exit_code_2(files, options, said):
+    result = call(*files, "--on", "who", "--time", "at", *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "said"),
+    [
+        ("k,t\na,1\n", "k,t\n1,1\n", "must be of one type in both files, got string"),
+        ("k,t\na,1\n", "k,t\na,2026-01-01\n", "times must be of one kind in both files"),
+        ("k,t\na,1\n", "k,t\nb,9\n", "no key in common"),
+        ("k,t\na,1\n", "k,t\n,9\n", "must hold values, got nothing but gaps"),
+        ("k,t\na,1\n", "q,t\nb,9\n", "has no column 'k' for the key"),
+        ("k,t\na,1\n", "k,t\na,2\na,1\n", "must not go back"),
+    ],
+)
+def test_files_that_do_not_fit(tmp_path, left, right, said):
+    paths = tmp_path / "left.csv", tmp_path / "right.csv"
+    for path, text in zip(paths, (left, right), strict=True):
+        path.write_text(text)
+    result = call(*paths, "--on", "k", "--time", "t", "--within", 3)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_one_file_is_no_join(files):
+    result = call(files[0], "--on", "who")
+    assert (
+        "a join takes two files, got 1; for a cache of one file's keys add --lookup"
+        in result.stderr
+    )

@@ -1,0 +1,62 @@
+"""What is read off a curve."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.advisor.curves import Curve, draw_curve, grid, refine
+from penstock.advisor.replay import Measured
+
+RISING = Curve(
+    "lru", np.array([10, 100, 1000]), np.array([0.1, 0.5, 1.0]), np.array([0.05, 0.05, 0.0])
+)
+
+
+@given(st.floats(0.01, 1.0))
+def test_the_memory_for_a_target_finds_the_target(target):
+    rows = RISING.rows_for(target)
+    assert rows is not None
+    if rows >= 10:
+        assert RISING.at(rows).share == pytest.approx(target)
+
+
+def test_errors_widen_the_answer():
+    low, rows, high = (RISING.rows_for(0.5, sigmas) for sigmas in (1, 0, -1))
+    assert rows == pytest.approx(100)
+    assert low < rows < high
+
+
+def test_nothing_reaches_more_than_there_is():
+    short = Curve("lru", np.array([10, 100]), np.array([0.2, 0.6]), np.zeros(2))
+    assert short.rows_for(0.61) is None
+    assert short.rows_for(0.6) == pytest.approx(100)
+
+
+def test_a_curve_that_dips_is_read_at_its_first_crossing():
+    dips = Curve("lru", np.array([10, 100, 1000]), np.array([0.5, 0.4, 1.0]), np.zeros(3))
+    assert dips.rows_for(0.5) == pytest.approx(10)
+    assert 100 < dips.rows_for(0.6) < 1000
+
+
+def test_the_end_is_known_and_refining_adds_points():
+    asked = []
+
+    def replay(policy, budget):
+        asked.append(budget)
+        return Measured(min(1.0, budget / 1000), 0.0)
+
+    curve = draw_curve("lru", np.array([10, 1000]), 1.0, replay)
+    assert asked == [10]
+    finer = refine(curve, 0.5, replay)
+    assert len(finer.rows) > 2
+    assert finer.rows_for(0.5) == pytest.approx(500, rel=0.2)
+
+
+@given(st.floats(1, 1e6), st.floats(1, 20))
+def test_the_grid_ends_with_all_rows(mean, times):
+    peak = int(np.ceil(mean * times))
+    rows = grid(mean, peak)
+    assert rows[-1] == peak
+    assert rows[0] >= 1
+    assert (np.diff(rows) > 0).all()

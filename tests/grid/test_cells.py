@@ -1,0 +1,35 @@
+import pytest
+
+from penstock.core import jit
+from penstock.errors import BadInput
+from penstock.grid import key_of, product
+from penstock.grid.cells import find_work, name_of
+from tests.grid.work import die_once, double
+
+
+def test_a_product_has_every_combination_and_the_last_axis_is_the_fastest():
+    cells = product(a=[1, 2], b="same", c=("x", "y"))
+    assert [(cell["a"], cell["c"]) for cell in cells] == [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
+    assert {cell["b"] for cell in cells} == {"same"}
+
+
+def test_texts_and_dictionaries_are_no_axes():
+    assert product(policy="rand", options={"domain": 3}) == [
+        {"policy": "rand", "options": {"domain": 3}}
+    ]
+
+
+def test_a_key_tells_cells_work_and_sources_apart(monkeypatch):
+    given = {"x": 1, "y": 2}
+    key = key_of(double, given)
+    assert key == key_of(double, {"y": 2, "x": 1})
+    assert len({key, key_of(double, given | {"x": 2}), key_of(die_once, given)}) == 3
+    monkeypatch.setattr("penstock.grid.cells.source_hash", lambda: "another state of the sources")
+    assert key_of(double, given) != key
+    assert jit.source_hash() != "another state of the sources"
+
+
+def test_work_is_found_by_its_name_and_must_have_one():
+    assert find_work(name_of(double)) is double
+    with pytest.raises(BadInput, match="at the top of a module"):
+        name_of(lambda given: given)

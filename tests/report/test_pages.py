@@ -1,0 +1,72 @@
+"""Pages as text: whole, escaped, and in need of nothing else."""
+
+import re
+
+import pytest
+
+from penstock import BadInput
+from penstock.report import advice as advice_page
+from penstock.report import comparison, where_to_write
+from tests.profiling.test_page import Checker
+from tests.report.made import advice
+
+REPORT = {
+    "workload": "zipf<i>",
+    "problem": "joining",
+    "memory": 20,
+    "length": 5000,
+    "warmup": 80,
+    "runs": 2,
+    "policies": [
+        {
+            "policy": name,
+            "params": {},
+            "results": {"mean": 50.0, "std": 1.0},
+            "full": {"mean": 100.0},
+            "recall": {"mean": recall},
+            "tuples_per_second": 7,
+        }
+        for name, recall in (("lru", 0.5), ("prob", 0.7), ("opt", 0.9))
+    ],
+}
+
+
+def check(html: str) -> Checker:
+    checker = Checker()
+    checker.feed(re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL))
+    assert checker.open == []
+    assert checker.points == []
+    assert not {"link", "img", "iframe"} & set(checker.tags)
+    assert set(re.findall(r"https?://[^\"'<> ]+", html)) <= {"http://www.w3.org/2000/svg"}
+    return checker
+
+
+@pytest.mark.parametrize("problem", ["joining", "caching"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_advice_is_whole_and_needs_nothing_else(problem, whole):
+    html = advice_page.as_html(advice(problem, whole=whole))
+    check(html)
+    assert "<b>views" not in html
+    assert "The data is short." in html
+    assert ("exact for this data" in html) == whole
+
+
+def test_without_a_script_there_are_the_answer_and_a_table():
+    made = advice()
+    html = re.sub(r"<script.*?</script>", "", advice_page.as_html(made), flags=re.DOTALL)
+    assert f"{made.answer.rows:,} rows" in html
+    assert "95.0%" in html
+
+
+def test_a_comparison_names_the_best_mortal():
+    html = comparison.as_html(REPORT)
+    check(html)
+    assert "prob finds the most: 70.0% of the 100 results" in html
+    assert html.index(">opt<") < html.index(">prob<") < html.index(">lru<")
+    assert "zipf<i>" not in html
+
+
+def test_refuses_a_place_it_cannot_write_to(tmp_path):
+    assert where_to_write(tmp_path / "a.html") == tmp_path / "a.html"
+    with pytest.raises(BadInput, match="--html must be a file"):
+        where_to_write(tmp_path)
