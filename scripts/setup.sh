@@ -53,7 +53,7 @@ lock=$(cat requirements.lock)
 if .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 14))'; then
     lock=$(grep -v '^libcachesim==' <<<"$lock") # no wheel for 3.14; pyproject.toml says so too
 fi
-echo "setup: installing $(grep -c == <<<"$lock") packages from requirements.lock"
+echo "setup: installing $(grep -c == <<<"$lock") packages from requirements.lock (a minute or two; 1.6 GB)"
 # The build tools come first: some packages come as source only, and nothing unlocked builds them.
 quietly "${pip[@]}" $(grep -E '^(packaging|setuptools|wheel)==' <<<"$lock")
 quietly "${pip[@]}" -r <(echo "$lock")

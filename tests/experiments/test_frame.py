@@ -79,6 +79,10 @@ def test_a_page_tells_every_verdict(tmp_path, monkeypatch):
     list(reproduce([TINY], tmp_path, workers=1))
     text = page.write(tmp_path, images="figures/").read_text()
     assert "Of 1 claims 1 hold, 0 hold in part and 0 do not hold here." in text
+    assert "Small versions" not in text
+    assert "Not run here" not in text
+    monkeypatch.setattr(page, "ALL", (TINY, choose("heeb-8")[0]))
+    assert "Not run here: heeb-8." in page.text(page.read(tmp_path))
     assert "![HEEB, figure 99: nothing much](figures/tiny.png)" in text
     assert "| it rises | **holds** | from 1 to 2 \\| or so |" in text
     assert "Not in any paper. `penstock reproduce tiny`" in text

@@ -20,8 +20,9 @@ def demo(
     ] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Join two real streams live on Spark in a tenth of the memory, and compare with the truth.
+    """Show a join, a lookup or cached intervals at work on real data.
 
+    `join`: two real streams live on Spark in a tenth of the memory, compared with the truth.
     Or `lookup`: give every event its row of a table in an embedded database, through a cache.
     Or `precision`: temperatures inside the intervals that a cache holds of them.
     """

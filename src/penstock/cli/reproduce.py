@@ -11,11 +11,15 @@ def reproduce(
     experiment: Annotated[
         str | None,
         typer.Argument(
-            help="An experiment, a paper, or all. [list them]", metavar="[EXPERIMENT|all]"
+            help="An experiment, a paper, or all; without one they are listed.",
+            metavar="[EXPERIMENT|all]",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small versions, which only show the way.")
+        bool,
+        typer.Option(
+            "--quick", help="Few runs and short streams: minutes instead of an hour, rough figures."
+        ),
     ] = False,
     out: Annotated[
         str, typer.Option(help="Where tables and figures go.", metavar="DIR")

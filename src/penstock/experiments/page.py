@@ -57,6 +57,9 @@ def text(records: list[dict[str, Any]], images: str = "") -> str:
 
 def _head(records: list[dict[str, Any]]) -> str:
     counts = Counter(v["verdict"] for record in records for v in record["verdicts"])
+    there = {record["name"] for record in records}
+    missing = [each.name for each in ALL if each.name not in there]
+    small = [record["name"] for record in records if record["quick"]]
     rows = [
         f"| {paper} | " + " | ".join(str(_count(records, paper, v)) for v in MARKS) + " |"
         for paper in PAPERS
@@ -65,12 +68,15 @@ def _head(records: list[dict[str, Any]]) -> str:
         [
             "# The papers' experiments, repeated",
             "",
-            "Made by `penstock reproduce all`. A verdict is about a claim of a paper's text, with"
+            "Made by `penstock reproduce`. A verdict is about a claim of a paper's text, with"
             " our numbers; the papers' own plots are not at hand as numbers. What departs from a"
             " paper stands under its figure.",
             "",
             f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
-            f" and {counts[FAILS]} do not hold here.",
+            f" and {counts[FAILS]} do not hold here. How near is near enough is ours where the"
+            " paper gives no number; the claim then says it in brackets.",
+            *([f"Small versions only, to be read as such: {', '.join(small)}."] if small else []),
+            *([f"Not run here: {', '.join(missing)}."] if missing else []),
             "",
             "| paper | hold | in part | do not hold here |",
             "|---|---|---|---|",
