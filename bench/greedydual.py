@@ -12,7 +12,6 @@ With PENSTOCK_DATA set to the data's folder real streams are measured beside the
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,6 +21,7 @@ from greedydual_data import Streams, synthetic
 from rich.console import Console
 from rich.table import Table
 
+from penstock.experiments.gdj_09 import at_distortion
 from penstock.simulation import distortion, exact_tally, play, tally
 from penstock.simulation.full import full_results
 from penstock.workloads import zipf
@@ -283,17 +283,6 @@ def claim_dropping(made: Experiment, name: str, curves: dict[str, list[dict]]) -
         abs(gdj[-1]["recall"] / fifo[-1]["recall"] - 1) < 0.05,
         f"recall {gdj[-1]['recall']:.4f} against {fifo[-1]['recall']:.4f}",
     )
-
-
-def at_distortion(points: list[dict], limit: float, measure: str) -> float:
-    """Return the best recall that is distorted no more than so much, between the points too."""
-    found = [p["recall"] for p in points if p[measure] <= limit]
-    for one, other in pairwise(points):
-        low, high = sorted((one, other), key=lambda p: p[measure])
-        if low[measure] <= limit < high[measure]:
-            way = (limit - low[measure]) / (high[measure] - low[measure])
-            found.append(low["recall"] + way * (high["recall"] - low["recall"]))
-    return max(found, default=0.0)
 
 
 def main() -> None:

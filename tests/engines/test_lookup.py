@@ -123,4 +123,6 @@ def test_heeb_caches_with_every_model_and_L(model, lasting):
     cache.push(drawn)
     cache.check()
     assert cache.held == 12
-    assert cache.hits > Lookup("rand", 12).push(drawn).hit.sum() * 0.8
+    # A model that does not suit the stream misleads, but not without bounds.
+    least = 0.8 if model in ("walk", "seasonal") else 0.5
+    assert cache.hits > least * Lookup("rand", 12).push(drawn).hit.sum()

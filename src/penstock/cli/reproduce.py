@@ -17,9 +17,7 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Few runs and short streams: minutes instead of an hour, rough figures."
-        ),
+        typer.Option("--quick", help="Few runs and short streams: rough figures."),
     ] = False,
     out: Annotated[
         str, typer.Option(help="Where tables and figures go.", metavar="DIR")

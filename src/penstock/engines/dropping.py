@@ -9,11 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.jit import kernel
-from ..core.rng import STEP, make_rng, mix
+from ..core.rng import make_rng, mix, uniform
 from ..errors import BadInput
-
-B11 = np.uint64(11)
-UNIT = 2.0**-53
 
 
 class Dropping(NamedTuple):
@@ -58,5 +55,4 @@ def _scramble(rng):
 @kernel
 def _draw(rng, rate, dropped):
     for i in range(len(dropped)):
-        rng[0] += STEP
-        dropped[i] = np.float64(mix(rng[0]) >> B11) * UNIT < rate
+        dropped[i] = uniform(rng) < rate

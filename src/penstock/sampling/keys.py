@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.rng import FIRST, SECOND, STEP
 from ..profiling.links import previous
 from ..profiling.reuse import stack_distances
 from ..workloads.trace import Ints
@@ -29,7 +30,6 @@ from .bins import BINS, counted
 
 GROUPS = 16
 ALL = 2**64 - 1  # the threshold below which every key lies
-STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # SplitMix64's
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -37,9 +37,9 @@ Words = NDArray[np.uint64]
 
 def hashes(keys: Ints, seed: int) -> Words:
     """Return 64 random bits for each key, the same ones for the same key and seed."""
-    word = keys.astype(np.int64).view(np.uint64) + np.uint64((seed + 1) * STEP % 2**64)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(FIRST)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(SECOND)
+    word = keys.astype(np.int64).view(np.uint64) + np.uint64((seed + 1) * int(STEP) % 2**64)
+    word = (word ^ (word >> np.uint64(30))) * FIRST
+    word = (word ^ (word >> np.uint64(27))) * SECOND
     return word ^ (word >> np.uint64(31))
 
 

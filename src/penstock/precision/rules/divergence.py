@@ -20,11 +20,8 @@ from ..checks import count
 from ..costs import Costs
 from ..rule import WIDTH, Rule, hook
 
-READS, WRITES, NEEDS = (
-    1,
-    2,
-    3,
-)  # places in the memory: how many were seen, and where the rings begin
+# Places in the memory: how many were seen, and where the rings begin.
+READS, WRITES, NEEDS = 1, 2, 3
 
 
 class Par(NamedTuple):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from ..checks import number
 from ..costs import Costs
-from ..rule import ASKED, WIDTH, Rule, hook
-from .adaptive import counts, narrowed, widened
+from ..rule import WIDTH, Rule, hook
+from .adaptive import on_refresh
 
 LAST, WHEN, RATE, SEEN = 1, 2, 3, 4  # places in the memory
 MEMORY = 50.0  # updates over which the rate is averaged
@@ -63,16 +63,6 @@ def on_update(par, memory, value, now):
     memory[LAST] = value
     memory[WHEN] = now
     memory[SEEN] += 1.0
-
-
-@hook
-def on_refresh(par, memory, why, value, now, need, draw):
-    """Widen or narrow by the factor."""
-    if counts(par, why, draw):
-        if why == ASKED:
-            memory[WIDTH] = narrowed(par, memory[WIDTH])
-        else:
-            memory[WIDTH] = widened(par, memory[WIDTH])
 
 
 @hook

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...errors import BadInput, Unreachable
 from ..asking import Answer, Asking
@@ -19,6 +19,7 @@ from ..cache import Cache
 from ..message import Refresh
 from ..queries import Query, parse
 from .broker import Broker
+from .client import Client
 from .handshake import ECHO, ECHO_EVERY, first_contact
 from .link import Link, Message
 from .names import Topics, check_name, check_pattern, matches
@@ -34,7 +35,7 @@ class Found(NamedTuple):
     keys: tuple[str, ...]
 
 
-class CacheClient:
+class CacheClient(Client):
     """Holds intervals and answers queries.
 
     patterns: the keys that it listens to, in MQTT's notation; all by default.
@@ -76,21 +77,6 @@ class CacheClient:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> "CacheClient":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    @property
-    def up(self) -> bool:
-        """Whether there is a connection to the broker now."""
-        return self._link.up
-
-    def close(self) -> None:
-        """Leave."""
-        self._link.close()
 
     def known(self, pattern: str = "#") -> tuple[str, ...]:
         """Return the keys that were heard of, in order."""

@@ -20,6 +20,7 @@ from ..message import Refresh
 from ..rules import tune
 from ..source import Source
 from .broker import Broker
+from .client import Client
 from .handshake import ECHO, ECHO_EVERY, first_contact
 from .link import Link, Message
 from .names import Topics, check_name
@@ -40,7 +41,7 @@ LAST_WORDS = 1.0  # seconds to get rid of what is not sent yet, before we leave
 LOOK_EVERY = 0.05  # of max_silence: who must speak
 
 
-class SourceClient:
+class SourceClient(Client):
     """Publishes values as intervals.
 
     name: of this process; the same when it is started again. Where it is asked for exact values.
@@ -83,17 +84,6 @@ class SourceClient:
         self._open(broker, timeout)
         self._speaker = threading.Thread(target=self._speak, name="speaker", daemon=True)
         self._speaker.start()
-
-    def __enter__(self) -> "SourceClient":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    @property
-    def up(self) -> bool:
-        """Whether there is a connection to the broker now."""
-        return self._link.up
 
     @property
     def backlog(self) -> int:
