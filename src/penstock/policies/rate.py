@@ -116,4 +116,5 @@ RATE = Policy(
     on_arrival=on_arrival,
     reserve=reserve,
     tracked=lambda state: int(state.suspects.members.size[0]),
+    cost=3,
 )

@@ -1,0 +1,284 @@
+"""Find the policy while it runs: candidates are tried in miniature, and who finds most rules.
+
+The miniatures (`trials.py`) are fed a sample of the keys, as those that find parameters are
+(`tuning.py`). Here the candidates differ in policy, parameters and layout, and are many; so only
+some are awake at a time:
+
+- At first every family is. Who is clearly behind the leader is put to sleep, until `AWAKE` are left.
+- Then neighbours of the leader are woken in turns, and now and then somebody else.
+- Whoever wakes is shown the last rows (`ring.py`) and begins level with the one in force.
+- If the engine itself comes to find clearly more or less than it did, something has changed: what
+  was found counts little from there on, and every family is woken again.
+
+Miniatures must not cost much more than a quarter of what the engine itself costs (`ALLOWED`),
+beyond what is free to begin with (`FREE`); when they have, all rest until that is made up for.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .candidate import Candidate, are_neighbours
+from .order import looks_ordered
+from .ring import Ring
+from .sample import sampled
+from .saved import part
+from .trials import Columns, Tools, Trials
+from .tuning import MOST, PART, ROW_BYTES
+from .waiting import Waiting
+
+SMALLEST = 4  # rows in the budget
+FIRST = 128  # sampled rows before the first choice
+LIFE = 30_000  # sampled rows after which a result has been forgotten, nearly
+LEAD = 1.005  # how many times as much a new candidate must have found,
+NOISE = 0.5  # and so many standard deviations of what was found
+BEHIND = 0.02  # who is behind by this much and `DOUBT` deviations is put to sleep
+DOUBT = 2.0
+AWAKE = 4  # candidates that stay awake, with the one in force
+REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
+ALLOWED = 0.25  # rows shown to miniatures for each row that the engine takes
+FREE = 400_000  # rows shown to miniatures before that counts
+ROUND = 4_000  # sampled rows that there must be enough for when a rest ends
+SHORT, LONG = 2_000, 16_000  # sampled rows that the engine's own results are averaged over
+CHANGED = 0.25  # a difference of the two by this share
+FADED = 0.2  # what is left of what was found, after a change
+
+
+def fallback(budget: int, sized: bool, policy: str) -> str:
+    """Return why nothing can be tried out beside a memory, or nothing if it can.
+
+    >>> fallback(100, False, "rate"), fallback(2, False, "rate")
+    ('', 'a budget of 2 rows is too small to try anything out beside it: rate rules throughout')
+    """
+    if budget >= SMALLEST * (ROW_BYTES if sized else 1):
+        return ""
+    what = "bytes" if sized else "rows"
+    return (
+        f"a budget of {budget} {what} is too small to try anything out beside it: "
+        f"{policy} rules throughout"
+    )
+
+
+class Chooser:
+    """Watches the rows that an engine takes, and says from time to time who should rule it.
+
+    Used as a `Tuner` is; `take` is also told how many results the engine has.
+    """
+
+    def __init__(self, candidates: tuple[Candidate, ...], share: float, tools: Tools, ring: Ring):
+        self.candidates = candidates
+        self._trials = Trials(candidates, tools)
+        self._waiting = Waiting(share)
+        self._ring = ring
+        count = len(candidates)
+        self._found = np.zeros(count)
+        self._awake = np.zeros(count, bool)
+        self._slept = np.full(count, -REST)  # when each was put to sleep, in sampled rows
+        families = [each.family for each in candidates]
+        self._firsts = [families.index(family) for family in sorted(set(families))]
+        for number in self._firsts:
+            self._awake[number] = not candidates[number].chosen.policy.ordered
+        self.looked = False  # whether it has just been time for a look
+        self._choice = 0
+        self._since = 0  # sampled rows when the choice was made
+        self._switches = 0
+        self._seen = 0  # sampled rows
+        self._missed = 0  # the last of them that the miniatures were not shown, since they rest
+        self._spent = 0.0  # rows shown to miniatures, by what each costs
+        self._own = np.zeros(3)  # results of the engine, in a row: on short and on long average
+        self._changed = 0  # sampled rows when a change was noticed
+
+    @property
+    def in_force(self) -> Candidate:
+        """The candidate that rules."""
+        return self.candidates[self._choice]
+
+    def watch(self, columns: Columns, key: np.ndarray) -> None:
+        """Look at a batch, before any row of it is taken."""
+        self._waiting.watch(columns, key)
+
+    def stop(self, most: int) -> int:
+        """Return up to which row to go before asking again, `most` at most."""
+        return self._waiting.stop(most, self._need)
+
+    @property
+    def _need(self) -> int:
+        """How many sampled rows there are between the last look and the next."""
+        return min(max(FIRST, self._seen // PART), MOST)
+
+    def take(self, stop: int, results: int) -> bool:
+        """Take note that the rows before `stop` were taken; tell whether to go on otherwise."""
+        self.looked = self._waiting.take(stop) >= self._need
+        return self.looked and self._look(results)
+
+    def _look(self, results: int) -> bool:
+        waited = self._waiting.count
+        rows = self._waiting.leave()
+        self._seen += waited
+        news = self._watch_engine(results, waited)
+        if self._rests() and not news:
+            self._missed += waited
+            return False
+        self._catch_up(waited)
+        awake = np.flatnonzero(self._awake)
+        found = self._trials.push(rows, awake.tolist())
+        self._spend(waited, awake)
+        self._found = self._found * max(0.0, 1 - waited / LIFE) + found
+        changed = self._follow()
+        self._thin_out()
+        if news:
+            self._start_over()
+        else:
+            self._wake_some()
+        return changed
+
+    def _watch_engine(self, results: int, waited: int) -> bool:
+        """Tell whether the engine has come to find clearly more or less than it did."""
+        rate = (results - self._own[0]) / waited
+        self._own[0] = results
+        for place, over in ((1, SHORT), (2, LONG)):
+            pace = max(waited / over, min(1.0, waited / max(1, self._seen - self._changed)))
+            self._own[place] += (rate - self._own[place]) * min(1.0, pace)
+        short, long = self._own[1:]
+        if self._seen - self._changed < 2 * SHORT or abs(short - long) <= CHANGED * long:
+            return False
+        self._own[2], self._changed = short, self._seen
+        return True
+
+    def _start_over(self) -> None:
+        """Believe little of what was found so far, and wake every family."""
+        self._found *= FADED
+        self._slept[:] = self._seen - REST
+        ordered = looks_ordered(_keys(self._ring.columns()))
+        for number in self._firsts:
+            if ordered or not self.candidates[number].chosen.policy.ordered:
+                self._wake(number)
+
+    def _rests(self) -> bool:
+        """Tell whether the miniatures have cost too much to be shown what waited."""
+        allowed = FREE + ALLOWED * self._seen / self._waiting.share
+        ahead = ROUND * self._cost(np.flatnonzero(self._awake)) if self._missed else 0.0
+        return self._spent + ahead > allowed
+
+    def _cost(self, numbers: np.ndarray) -> float:
+        return sum(self.candidates[number].chosen.policy.cost for number in numbers)
+
+    def _spend(self, rows: int, numbers: np.ndarray) -> None:
+        self._spent += rows * self._cost(numbers)
+
+    def _catch_up(self, waited: int) -> None:
+        """Show the miniatures what they missed while they rested, as far as it is known."""
+        if self._missed:
+            rows = self._known(waited)
+            self._trials.push(tuple(each[-self._missed :] for each in rows), self._numbers())
+            self._spend(min(self._missed, len(rows[0])), np.flatnonzero(self._awake))
+            self._missed = 0
+
+    def _numbers(self) -> list[int]:
+        return np.flatnonzero(self._awake).tolist()
+
+    def _known(self, but: int) -> Columns:
+        """Return the sampled ones of the last rows, but for the newest so many of them."""
+        columns = self._ring.columns()
+        places = sampled(_keys(columns), self._waiting.share)
+        places = places[: len(places) - but]
+        return tuple(column[places] for column in columns)
+
+    def _follow(self) -> bool:
+        best = int(np.argmax(np.where(self._awake, self._found, -1.0)))
+        mine = self._found[self._choice]
+        if self._found[best] <= LEAD * mine + NOISE * np.sqrt(mine) + 1:
+            return False
+        self._choice, self._since = best, self._seen
+        self._switches += 1
+        return True
+
+    def _thin_out(self) -> None:
+        """Put those to sleep who are clearly behind; only the one in force is safe."""
+        leader = self._found[self._awake].max()
+        bound = leader * (1 - BEHIND) - DOUBT * np.sqrt(leader)
+        ranked = sorted(self._numbers(), key=lambda number: self._found[number])
+        spare = len(ranked) - AWAKE if self._seen - self._changed > 2 * LONG else 0
+        for place, number in enumerate(ranked):
+            if number != self._choice and (self._found[number] < bound or place < spare):
+                self._awake[number] = False
+                self._slept[number] = self._seen
+                self._trials.forget(number)
+
+    def _wake_some(self) -> None:
+        """Wake a neighbour of the one in force, or whoever slept longest."""
+        ordered = looks_ordered(_keys(self._ring.columns()))
+        for number in self._firsts if ordered else []:
+            if self.candidates[number].chosen.policy.ordered and self._rested(number):
+                self._wake(number)
+        if self._awake.sum() < AWAKE:
+            waiting = [n for n in range(len(self.candidates)) if self._may_wake(n, ordered)]
+            if waiting:
+                self._wake(min(waiting, key=lambda number: (self._slept[number], number)))
+
+    def _may_wake(self, number: int, ordered: bool) -> bool:
+        each = self.candidates[number]
+        if self._awake[number] or (each.chosen.policy.ordered and not ordered):
+            return False
+        near = are_neighbours(each, self.in_force)
+        return self._rested(number) and (near or number in self._firsts)
+
+    def _rested(self, number: int) -> bool:
+        return not self._awake[number] and self._seen - self._slept[number] >= REST
+
+    def _wake(self, number: int) -> None:
+        if self._awake[number]:
+            return
+        self._awake[number] = True
+        rows = self._known(0)
+        self._trials.push(rows, [number])
+        self._spend(len(rows[0]), np.array([number]))
+        self._found[number] = self._found[self._choice]
+
+    def explain(self) -> dict[str, Any]:
+        """Return who rules, since when, and what the others would have found."""
+        mine = max(self._found[self._choice], 1e-9)
+        scores = {str(self.candidates[n]): self._found[n] / mine for n in self._numbers()}
+        return {
+            "in_force": str(self.in_force),
+            "layout": self.in_force.layout,
+            "since": self._since,
+            "seen": self._seen,
+            "share": self._waiting.share,
+            "switches": self._switches,
+            "resting": bool(self._missed),
+            "scores": dict(sorted(scores.items(), key=lambda item: -item[1])),
+        }
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return everything as plain arrays."""
+        saved = {f"trials.{name}": array for name, array in self._trials.save().items()}
+        saved |= {f"waiting.{name}": array for name, array in self._waiting.save().items()}
+        whole = [self._choice, self._since, self._switches, self._seen, self._missed, self._changed]
+        saved["numbers"] = np.array(whole)
+        saved["spent"] = np.array([self._spent])
+        for name in ("found", "awake", "slept", "own"):
+            saved[name] = getattr(self, f"_{name}").copy()
+        return saved
+
+    def load(self, saved: dict[str, np.ndarray], resized: bool = False) -> None:
+        """Go on where `save` left off; if the memory was resized only with the choice."""
+        self._choice, self._since, self._switches, *rest = saved["numbers"].tolist()
+        self._awake[self._choice] = True
+        if resized:
+            self._since = 0
+            return
+        self._seen, self._missed, self._changed = rest
+        self._spent = float(saved["spent"][0])
+        for name in ("found", "awake", "slept", "own"):
+            setattr(self, f"_{name}", np.array(saved[name]))
+        self._trials.load(part(saved, "trials."))
+        self._waiting.load(part(saved, "waiting."))
+
+
+def _keys(columns: Columns) -> np.ndarray:
+    """Return the first attribute of the keys among the columns that miniatures are shown."""
+    if not columns:
+        return np.zeros(0, np.int64)
+    key = columns[1] if len(columns) > 2 else columns[0]
+    return key[:, 0] if key.ndim == 2 else key
