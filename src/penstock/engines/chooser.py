@@ -6,9 +6,9 @@ some are awake at a time:
 
 - At first every family is. Who is clearly behind the leader is put to sleep, until `AWAKE` are left.
 - Then neighbours of the leader are woken in turns, and now and then somebody else.
-- Whoever wakes is shown the last rows (`ring.py`) and begins level with the one in force.
+- Whoever wakes is shown the last rows (`ring.py`) and compared with the one in force from there on.
 - If the engine itself comes to find clearly more or less than it did, something has changed: what
-  was found counts little from there on, and every family is woken again.
+  was found before is forgotten, and every family is woken again.
 
 Miniatures must not cost much more than a quarter of what the engine itself costs (`ALLOWED`),
 beyond what is free to begin with (`FREE`); when they have, all rest until that is made up for.
@@ -29,19 +29,20 @@ from .waiting import Waiting
 
 SMALLEST = 4  # rows in the budget
 FIRST = 128  # sampled rows before the first choice
-LIFE = 30_000  # sampled rows after which a result has been forgotten, nearly
-LEAD = 1.005  # how many times as much a new candidate must have found,
-NOISE = 0.5  # and so many standard deviations of what was found
-BEHIND = 0.02  # who is behind by this much and `DOUBT` deviations is put to sleep
-DOUBT = 2.0
+LOOKS = 48  # that are remembered
+FEWEST = 4  # looks that two must have had in common to be compared
+LEAD = 0.01  # by which share of what the one in force found another must be ahead,
+SURE = 1.5  # and by so many standard errors of that
+BEHIND = 0.02  # by which share somebody must be behind to be put to sleep,
+DOUBT = 2.0  # and by so many standard errors
 AWAKE = 4  # candidates that stay awake, with the one in force
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
 ALLOWED = 0.25  # rows shown to miniatures for each row that the engine takes
-FREE = 400_000  # rows shown to miniatures before that counts
+FREE = 1_000_000  # rows shown to miniatures before that counts
 ROUND = 4_000  # sampled rows that there must be enough for when a rest ends
 SHORT, LONG = 2_000, 16_000  # sampled rows that the engine's own results are averaged over
 CHANGED = 0.25  # a difference of the two by this share
-FADED = 0.2  # what is left of what was found, after a change
+KEPT = 2  # looks that are remembered after a change
 
 
 def fallback(budget: int, sized: bool, policy: str) -> str:
@@ -71,7 +72,7 @@ class Chooser:
         self._waiting = Waiting(share)
         self._ring = ring
         count = len(candidates)
-        self._found = np.zeros(count)
+        self._found = np.full((LOOKS, count), np.nan)  # in the last looks, the newest last
         self._awake = np.zeros(count, bool)
         self._slept = np.full(count, -REST)  # when each was put to sleep, in sampled rows
         families = [each.family for each in candidates]
@@ -123,7 +124,8 @@ class Chooser:
         awake = np.flatnonzero(self._awake)
         found = self._trials.push(rows, awake.tolist())
         self._spend(waited, awake)
-        self._found = self._found * max(0.0, 1 - waited / LIFE) + found
+        found[~self._awake] = np.nan
+        self._found = np.vstack([self._found[1:], found])
         changed = self._follow()
         self._thin_out()
         if news:
@@ -147,7 +149,7 @@ class Chooser:
 
     def _start_over(self) -> None:
         """Believe little of what was found so far, and wake every family."""
-        self._found *= FADED
+        self._found[:-KEPT] = np.nan
         self._slept[:] = self._seen - REST
         ordered = looks_ordered(_keys(self._ring.columns()))
         for number in self._firsts:
@@ -184,23 +186,41 @@ class Chooser:
         places = places[: len(places) - but]
         return tuple(column[places] for column in columns)
 
+    def _ahead(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compare all with the one in force, over the looks that each shared with it.
+
+        Returns by which share each is ahead (NaN: too few looks), the standard error of that, and
+        how many results the one in force had.
+        """
+        mine = self._found[:, [self._choice]]
+        more = self._found - mine
+        shared = ~np.isnan(more)
+        total = np.where(shared, mine, 0.0).sum(0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.nansum(more, 0) / np.maximum(total, 1.0)
+            error = np.sqrt(np.nansum(more**2, 0)) / np.maximum(total, 1.0)
+        share[shared.sum(0) < FEWEST] = np.nan
+        return share, error, total
+
     def _follow(self) -> bool:
-        best = int(np.argmax(np.where(self._awake, self._found, -1.0)))
-        mine = self._found[self._choice]
-        if self._found[best] <= LEAD * mine + NOISE * np.sqrt(mine) + 1:
+        """Let the candidate rule that is furthest ahead, if one clearly is."""
+        share, error, _ = self._ahead()
+        clearly = self._awake & (share > LEAD + SURE * error)
+        if not clearly.any():
             return False
-        self._choice, self._since = best, self._seen
+        self._choice = int(np.argmax(np.where(clearly, share, -1.0)))
+        self._since = self._seen
         self._switches += 1
         return True
 
     def _thin_out(self) -> None:
         """Put those to sleep who are clearly behind; only the one in force is safe."""
-        leader = self._found[self._awake].max()
-        bound = leader * (1 - BEHIND) - DOUBT * np.sqrt(leader)
-        ranked = sorted(self._numbers(), key=lambda number: self._found[number])
-        spare = len(ranked) - AWAKE if self._seen - self._changed > 2 * LONG else 0
+        share, error, _ = self._ahead()
+        ranked = sorted(self._numbers(), key=lambda number: np.nan_to_num(share[number]))
+        spare = len(ranked) - AWAKE if self._seen - self._changed > LONG else 0
         for place, number in enumerate(ranked):
-            if number != self._choice and (self._found[number] < bound or place < spare):
+            behind = share[number] < -BEHIND - DOUBT * error[number]
+            if number != self._choice and (behind or place < spare):
                 self._awake[number] = False
                 self._slept[number] = self._seen
                 self._trials.forget(number)
@@ -233,12 +253,11 @@ class Chooser:
         rows = self._known(0)
         self._trials.push(rows, [number])
         self._spend(len(rows[0]), np.array([number]))
-        self._found[number] = self._found[self._choice]
 
     def explain(self) -> dict[str, Any]:
         """Return who rules, since when, and what the others would have found."""
-        mine = max(self._found[self._choice], 1e-9)
-        scores = {str(self.candidates[n]): self._found[n] / mine for n in self._numbers()}
+        share, error, _ = self._ahead()
+        scores = {str(self.candidates[n]): (1 + share[n], error[n]) for n in self._numbers()}
         return {
             "in_force": str(self.in_force),
             "layout": self.in_force.layout,
@@ -247,7 +266,7 @@ class Chooser:
             "share": self._waiting.share,
             "switches": self._switches,
             "resting": bool(self._missed),
-            "scores": dict(sorted(scores.items(), key=lambda item: -item[1])),
+            "scores": dict(sorted(scores.items(), key=lambda item: -item[1][0])),
         }
 
     def save(self) -> dict[str, np.ndarray]:
