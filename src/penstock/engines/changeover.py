@@ -73,7 +73,7 @@ def compile_cache_adoption(policy: Policy):
     """
     on_arrival, on_insert, on_match = policy.on_arrival, policy.on_insert, policy.on_match
 
-    def adopt(tables, state, live, keys, first, reference, row):
+    def adopt(tables, state, live, keys, first, reference):
         held = tables.held
         by_slot = held.key[:, 0]
         room = len(by_slot) - 1

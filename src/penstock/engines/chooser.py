@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .candidate import Candidate, are_neighbours
+from .hot import hot_keys
 from .order import looks_ordered
 from .ring import Ring
 from .sample import sampled
@@ -29,7 +30,7 @@ from .waiting import Waiting
 
 SMALLEST = 4  # rows in the budget
 FIRST = 128  # sampled rows before the first choice
-LOOKS = 48  # that are remembered
+LOOKS = 24  # that are remembered
 FEWEST = 4  # looks that two must have had in common to be compared
 LEAD = 0.01  # by which share of what the one in force found another must be ahead,
 SURE = 1.5  # and by so many standard errors of that
@@ -39,10 +40,12 @@ AWAKE = 4  # candidates that stay awake, with the one in force
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
 ALLOWED = 0.25  # rows shown to miniatures for each row that the engine takes
 FREE = 1_000_000  # rows shown to miniatures before that counts
+FIT = 300_000  # rows that could be shown for what it takes to fit models to keys with an order
 ROUND = 4_000  # sampled rows that there must be enough for when a rest ends
-SHORT, LONG = 2_000, 16_000  # sampled rows that the engine's own results are averaged over
-CHANGED = 0.25  # a difference of the two by this share
-KEPT = 2  # looks that are remembered after a change
+BEGIN = 16_000  # sampled rows in which more than `AWAKE` may be awake, after a change too
+RECENT = 3  # looks in which the engine must have found clearly more or less than before,
+CHANGED = 0.25  # by this share
+STRANGE = 2.5  # and by so many standard deviations of a look
 
 
 def fallback(budget: int, sized: bool, policy: str) -> str:
@@ -81,12 +84,14 @@ class Chooser:
             self._awake[number] = not candidates[number].chosen.policy.ordered
         self.looked = False  # whether it has just been time for a look
         self._choice = 0
+        self._looks = 0
         self._since = 0  # sampled rows when the choice was made
         self._switches = 0
         self._seen = 0  # sampled rows
         self._missed = 0  # the last of them that the miniatures were not shown, since they rest
         self._spent = 0.0  # rows shown to miniatures, by what each costs
-        self._own = np.zeros(3)  # results of the engine, in a row: on short and on long average
+        self._own = np.full(LOOKS, np.nan)  # results of the engine for each row, in the last looks
+        self._results = 0  # of the engine, so far
         self._changed = 0  # sampled rows when a change was noticed
 
     @property
@@ -116,6 +121,7 @@ class Chooser:
         waited = self._waiting.count
         rows = self._waiting.leave()
         self._seen += waited
+        self._looks += 1
         news = self._watch_engine(results, waited)
         if self._rests() and not news:
             self._missed += waited
@@ -132,35 +138,60 @@ class Chooser:
             self._start_over()
         else:
             self._wake_some()
+        self._leave_out_hot_keys()
         return changed
+
+    @property
+    def hot(self) -> np.ndarray:
+        """The keys that are left out of the sample."""
+        return self._waiting.hot
+
+    def _leave_out_hot_keys(self) -> None:
+        """Find them anew after 1, 2, 4, 8, ... looks, and every 64."""
+        if self._looks & (self._looks - 1) == 0 or self._looks % 64 == 0:
+            self._waiting.leave_out(hot_keys(_keys(self._ring.columns()), self._waiting.share))
 
     def _watch_engine(self, results: int, waited: int) -> bool:
         """Tell whether the engine has come to find clearly more or less than it did."""
-        rate = (results - self._own[0]) / waited
-        self._own[0] = results
-        for place, over in ((1, SHORT), (2, LONG)):
-            pace = max(waited / over, min(1.0, waited / max(1, self._seen - self._changed)))
-            self._own[place] += (rate - self._own[place]) * min(1.0, pace)
-        short, long = self._own[1:]
-        if self._seen - self._changed < 2 * SHORT or abs(short - long) <= CHANGED * long:
+        self._own = np.append(self._own[1:], (results - self._results) / waited)
+        self._results = results
+        lately, before = self._own[-RECENT:], self._own[:-RECENT]
+        before = before[~np.isnan(before)]
+        if len(before) < 2 * RECENT:
             return False
-        self._own[2], self._changed = short, self._seen
+        usual = before.mean()
+        far = max(CHANGED * usual, STRANGE * before.std())
+        if np.abs(lately - usual).min() <= far or np.ptp(np.sign(lately - usual)) > 0:
+            return False
+        self._own[:-RECENT] = np.nan
+        self._changed = self._seen
         return True
 
     def _start_over(self) -> None:
-        """Believe little of what was found so far, and wake every family."""
-        self._found[:-KEPT] = np.nan
+        """Forget what was found before something changed, and wake every family."""
+        self._found[:-RECENT] = np.nan
         self._slept[:] = self._seen - REST
-        ordered = looks_ordered(_keys(self._ring.columns()))
         for number in self._firsts:
-            if ordered or not self.candidates[number].chosen.policy.ordered:
+            if self._welcome(number):
                 self._wake(number)
+
+    def _welcome(self, number: int) -> bool:
+        """Tell whether a candidate may be tried: models are fitted to keys with an order.
+
+        A sample of the keys does not move as all of them do, so there none is."""
+        if not self.candidates[number].chosen.policy.ordered:
+            return True
+        affordable = self._spent + FIT <= self._allowed and self._waiting.share >= 1
+        return affordable and looks_ordered(_keys(self._ring.columns()))
+
+    @property
+    def _allowed(self) -> float:
+        return FREE + ALLOWED * self._seen / self._waiting.share
 
     def _rests(self) -> bool:
         """Tell whether the miniatures have cost too much to be shown what waited."""
-        allowed = FREE + ALLOWED * self._seen / self._waiting.share
         ahead = ROUND * self._cost(np.flatnonzero(self._awake)) if self._missed else 0.0
-        return self._spent + ahead > allowed
+        return self._spent + ahead > self._allowed
 
     def _cost(self, numbers: np.ndarray) -> float:
         return sum(self.candidates[number].chosen.policy.cost for number in numbers)
@@ -182,7 +213,9 @@ class Chooser:
     def _known(self, but: int) -> Columns:
         """Return the sampled ones of the last rows, but for the newest so many of them."""
         columns = self._ring.columns()
-        places = sampled(_keys(columns), self._waiting.share)
+        keys = _keys(columns)
+        places = sampled(keys, self._waiting.share)
+        places = places[~np.isin(keys[places], self.hot)] if len(self.hot) else places
         places = places[: len(places) - but]
         return tuple(column[places] for column in columns)
 
@@ -217,7 +250,7 @@ class Chooser:
         """Put those to sleep who are clearly behind; only the one in force is safe."""
         share, error, _ = self._ahead()
         ranked = sorted(self._numbers(), key=lambda number: np.nan_to_num(share[number]))
-        spare = len(ranked) - AWAKE if self._seen - self._changed > LONG else 0
+        spare = len(ranked) - AWAKE if self._seen - self._changed > BEGIN else 0
         for place, number in enumerate(ranked):
             behind = share[number] < -BEHIND - DOUBT * error[number]
             if number != self._choice and (behind or place < spare):
@@ -227,21 +260,21 @@ class Chooser:
 
     def _wake_some(self) -> None:
         """Wake a neighbour of the one in force, or whoever slept longest."""
-        ordered = looks_ordered(_keys(self._ring.columns()))
-        for number in self._firsts if ordered else []:
-            if self.candidates[number].chosen.policy.ordered and self._rested(number):
+        for number in self._firsts:
+            ordered = self.candidates[number].chosen.policy.ordered
+            if ordered and self._rested(number) and self._welcome(number):
                 self._wake(number)
         if self._awake.sum() < AWAKE:
-            waiting = [n for n in range(len(self.candidates)) if self._may_wake(n, ordered)]
+            waiting = [n for n in range(len(self.candidates)) if self._may_wake(n)]
             if waiting:
                 self._wake(min(waiting, key=lambda number: (self._slept[number], number)))
 
-    def _may_wake(self, number: int, ordered: bool) -> bool:
-        each = self.candidates[number]
-        if self._awake[number] or (each.chosen.policy.ordered and not ordered):
+    def _may_wake(self, number: int) -> bool:
+        if not self._rested(number):
             return False
-        near = are_neighbours(each, self.in_force)
-        return self._rested(number) and (near or number in self._firsts)
+        each = self.candidates[number]
+        near = each.family == self.in_force.family and are_neighbours(each, self.in_force)
+        return (near or number in self._firsts) and self._welcome(number)
 
     def _rested(self, number: int) -> bool:
         return not self._awake[number] and self._seen - self._slept[number] >= REST
@@ -253,6 +286,7 @@ class Chooser:
         rows = self._known(0)
         self._trials.push(rows, [number])
         self._spend(len(rows[0]), np.array([number]))
+        self._spent += FIT if self.candidates[number].chosen.policy.ordered else 0
 
     def explain(self) -> dict[str, Any]:
         """Return who rules, since when, and what the others would have found."""
@@ -273,8 +307,8 @@ class Chooser:
         """Return everything as plain arrays."""
         saved = {f"trials.{name}": array for name, array in self._trials.save().items()}
         saved |= {f"waiting.{name}": array for name, array in self._waiting.save().items()}
-        whole = [self._choice, self._since, self._switches, self._seen, self._missed, self._changed]
-        saved["numbers"] = np.array(whole)
+        whole = [self._choice, self._since, self._switches, self._seen, self._missed]
+        saved["numbers"] = np.array([*whole, self._changed, self._results, self._looks])
         saved["spent"] = np.array([self._spent])
         for name in ("found", "awake", "slept", "own"):
             saved[name] = getattr(self, f"_{name}").copy()
@@ -287,7 +321,7 @@ class Chooser:
         if resized:
             self._since = 0
             return
-        self._seen, self._missed, self._changed = rest
+        self._seen, self._missed, self._changed, self._results, self._looks = rest
         self._spent = float(saved["spent"][0])
         for name in ("found", "awake", "slept", "own"):
             setattr(self, f"_{name}", np.array(saved[name]))

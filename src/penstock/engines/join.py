@@ -22,6 +22,7 @@ from .candidate import Candidate, candidates
 from .changeover import compile_join_adoption
 from .chooser import Chooser, fallback
 from .dropping import make_dropping
+from .hot import cold_share
 from .lanes import moved
 from .recount import recount
 from .refresh import most_arrivals, refreshed
@@ -252,7 +253,10 @@ class Join:
         form = self.form
         lanes = 1 if candidate.shares is None else form.shape.streams
         parts = split_budget(sum(self._budgets), lanes, candidate.shares)
-        budgets = [max(1, round(each * share)) for each in parts]
+        cold = 1.0
+        if isinstance(self._tuner, Chooser):
+            cold = cold_share(self._tables.held.key[self._live(), 0], self._tuner.hot)
+        budgets = [max(1, round(each * share * cold)) for each in parts]
         within = self.within
         if form.counting and within is not None:
             within = max(1, round(within * share))

@@ -19,14 +19,32 @@ class Waiting:
     def __init__(self, share: float):
         self.share = share
         self.count = 0
+        self.hot = np.zeros(0, np.int64)  # keys that are left out, in order
         self._rows: list[Columns] = []
         self._batch: Columns = ()
+        self._key = np.zeros(0, np.int64)
+        self._taken = 0  # rows of the batch
         self._places = np.zeros(0, np.int64)  # of the sampled rows in the batch
         self._next = 0  # the first of the places that was not taken
 
     def watch(self, columns: Columns, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
-        self._batch, self._places, self._next = columns, sampled(key, self.share), 0
+        self._batch, self._key, self._taken = columns, key, 0
+        self._find_places()
+
+    def leave_out(self, hot: np.ndarray) -> None:
+        """Leave these keys out from now on, also in what is left of the batch."""
+        if not np.array_equal(hot, self.hot):
+            self.hot = hot
+            self._find_places()
+
+    def _find_places(self) -> None:
+        """Find the sampled rows in what is left of the batch."""
+        key = self._key[self._taken :]
+        places = sampled(key, self.share)
+        if len(self.hot):
+            places = places[~np.isin(key[places], self.hot)]
+        self._places, self._next = places + self._taken, 0
 
     def stop(self, most: int, need: int) -> int:
         """Return up to which row to go until `need` rows wait, `most` at most."""
@@ -40,9 +58,10 @@ class Waiting:
         if len(chosen):
             self._rows.append(tuple(column[chosen] for column in self._batch))
             self.count += len(chosen)
-        self._next = end
-        if end == len(self._places):
-            self._batch = ()  # it belongs to the caller
+        self._next, self._taken = end, stop
+        if stop == len(self._key):
+            self._batch, self._key, self._taken = (), self._key[:0], 0  # they belong to the caller
+            self._places, self._next = self._places[:0], 0
         return self.count
 
     def leave(self) -> Columns:
@@ -53,12 +72,15 @@ class Waiting:
 
     def save(self) -> dict[str, np.ndarray]:
         """Return what waits as plain arrays."""
-        return {str(number): column for number, column in enumerate(_joined(self._rows))}
+        saved = {str(number): column for number, column in enumerate(_joined(self._rows))}
+        return saved | ({"hot": self.hot} if len(self.hot) else {})
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on where `save` left off."""
-        self._rows = [tuple(saved[str(n)] for n in range(len(saved)))] if saved else []
-        self.count = len(saved["0"]) if saved else 0
+        self.hot = saved.get("hot", self.hot)
+        columns = [saved[name] for name in sorted(saved, key=len) if name != "hot"]
+        self._rows = [tuple(columns)] if columns else []
+        self.count = len(columns[0]) if columns else 0
 
 
 def _joined(parts: list[Columns]) -> Columns:
