@@ -4,7 +4,7 @@ The miniatures (`trials.py`) are fed a sample of the keys, as those that find pa
 (`tuning.py`). Here the candidates differ in policy, parameters and layout, and are many; so only
 some are awake at a time:
 
-- At first every family is. Who is clearly behind the leader is put to sleep, until `AWAKE` are left.
+- At first every family is. Who is clearly behind is put to sleep, until `AWAKE` are left.
 - Then neighbours of the leader are woken in turns, and now and then somebody else.
 - Whoever wakes is shown the last rows (`ring.py`) and compared with the one in force from there on.
 - If the engine itself comes to find clearly more or less than it did, something has changed: what
@@ -46,6 +46,7 @@ BEGIN = 16_000  # sampled rows in which more than `AWAKE` may be awake, after a 
 RECENT = 3  # looks in which the engine must have found clearly more or less than before,
 CHANGED = 0.25  # by this share
 STRANGE = 2.5  # and by so many standard deviations of a look
+SAVED = ("found", "awake", "slept", "own", "beaten")
 
 
 def fallback(budget: int, sized: bool, policy: str) -> str:
@@ -86,7 +87,8 @@ class Chooser:
         self._choice = 0
         self._looks = 0
         self._since = 0  # sampled rows when the choice was made
-        self._switches = 0
+        self.switches = 0
+        self._beaten = np.zeros(3)  # who ruled before, by how much that was beaten, and the error
         self._seen = 0  # sampled rows
         self._missed = 0  # the last of them that the miniatures were not shown, since they rest
         self._spent = 0.0  # rows shown to miniatures, by what each costs
@@ -241,9 +243,10 @@ class Chooser:
         clearly = self._awake & (share > LEAD + SURE * error)
         if not clearly.any():
             return False
-        self._choice = int(np.argmax(np.where(clearly, share, -1.0)))
+        before, self._choice = self._choice, int(np.argmax(np.where(clearly, share, -1.0)))
         self._since = self._seen
-        self._switches += 1
+        self.switches += 1
+        self._beaten = np.array([before, share[self._choice], error[self._choice]])
         return True
 
     def _thin_out(self) -> None:
@@ -289,41 +292,69 @@ class Chooser:
         self._spent += FIT if self.candidates[number].chosen.policy.ordered else 0
 
     def explain(self) -> dict[str, Any]:
-        """Return who rules, since when, and what the others would have found."""
-        share, error, _ = self._ahead()
-        scores = {str(self.candidates[n]): (1 + share[n], error[n]) for n in self._numbers()}
+        """Return who rules, since when and why, and what the others find beside it."""
+        share, _, _ = self._ahead()
+        scores = {str(self.candidates[n]): 1 + share[n] for n in self._numbers()}
+        known = {name: round(score, 4) for name, score in scores.items() if not np.isnan(score)}
         return {
             "in_force": str(self.in_force),
             "layout": self.in_force.layout,
-            "since": self._since,
-            "seen": self._seen,
-            "share": self._waiting.share,
-            "switches": self._switches,
+            "why": self._why(),
+            "since": round(self._since / self._waiting.share),
+            "rows": round(self._seen / self._waiting.share),
+            "sampled": self._waiting.share,
+            "switches": self.switches,
             "resting": bool(self._missed),
-            "scores": dict(sorted(scores.items(), key=lambda item: -item[1][0])),
+            "scores": dict(sorted(known.items(), key=lambda item: -item[1])),
         }
+
+    def _why(self) -> str:
+        if self._looks < FEWEST:
+            return (
+                f"too few rows to learn from so far ({self._seen + self._waiting.count} sampled): "
+                f"{self.in_force} rules until something is known"
+            )
+        if not self.switches:
+            return f"nobody was clearly ahead of {self.in_force}, which rules from the start"
+        before, share, error = self._beaten.tolist()
+        return (
+            f"in miniature it found {share:.1%} (standard error {error:.1%}) more than "
+            f"{self.candidates[int(before)]}, which ruled before"
+        )
+
+    def standing(self) -> dict[str, tuple[float, float]]:
+        """Return how many results the best of each family had more than the one in force had, and
+        how many that were.
+        """
+        share, _, total = self._ahead()
+        best: dict[str, tuple[float, float]] = {}
+        for number in self._numbers():
+            name, more = self.candidates[number].chosen.policy.name, share[number]
+            if not np.isnan(more) and (name not in best or best[name][0] < more * total[number]):
+                best[name] = more * total[number], total[number]
+        return best
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
         saved = {f"trials.{name}": array for name, array in self._trials.save().items()}
         saved |= {f"waiting.{name}": array for name, array in self._waiting.save().items()}
-        whole = [self._choice, self._since, self._switches, self._seen, self._missed]
+        whole = [self._choice, self._since, self.switches, self._seen, self._missed]
         saved["numbers"] = np.array([*whole, self._changed, self._results, self._looks])
         saved["spent"] = np.array([self._spent])
-        for name in ("found", "awake", "slept", "own"):
+        for name in SAVED:
             saved[name] = getattr(self, f"_{name}").copy()
         return saved
 
     def load(self, saved: dict[str, np.ndarray], resized: bool = False) -> None:
         """Go on where `save` left off; if the memory was resized only with the choice."""
-        self._choice, self._since, self._switches, *rest = saved["numbers"].tolist()
+        self._choice, self._since, self.switches, *rest = saved["numbers"].tolist()
         self._awake[self._choice] = True
         if resized:
             self._since = 0
             return
         self._seen, self._missed, self._changed, self._results, self._looks = rest
         self._spent = float(saved["spent"][0])
-        for name in ("found", "awake", "slept", "own"):
+        for name in SAVED:
             setattr(self, f"_{name}", np.array(saved[name]))
         self._trials.load(part(saved, "trials."))
         self._waiting.load(part(saved, "waiting."))

@@ -147,8 +147,8 @@ class Join:
         """
         if self._ruling.policy.needs_window and self.within is None and end is None:
             raise BadInput(
-                f"policy {self._ruling.policy.name!r} weighs what remains of a window, and there is "
-                "none; pass within=, or end= with the rows"
+                f"policy {self._ruling.policy.name!r} weighs what remains of a window, and there "
+                "is none; pass within=, or end= with the rows"
             )
         window = Window(self.within, self.form.counting, self.delay, self.watermark)
         batch = prepare(
@@ -273,6 +273,7 @@ class Join:
             together=form.together,
             sized=form.sized,
             seed=self.seed,
+            models=self.models,
         )
 
     def _lay_out(self, candidate: Candidate) -> None:
@@ -293,7 +294,8 @@ class Join:
         """Bring the memories of a new layout nearer to their sizes."""
         lanes, target = self._tables.lanes, np.array(self._budgets)
         if (lanes[:, kernel.BUDGET] != target).any():
-            lanes[:, kernel.BUDGET] = moved(*lanes.T.copy(), target)
+            used, sizes = lanes[:, kernel.USED], lanes[:, kernel.BUDGET]
+            lanes[:, kernel.BUDGET] = moved(used, sizes, target)
 
     def _change_over(self, candidate: Candidate) -> None:
         """Let another candidate rule, after it has lived through what came lately."""
@@ -325,6 +327,11 @@ class Join:
     def in_force(self) -> Chosen:
         """The policy with the parameters that are in force now, also those found by itself."""
         return self._tuner.in_force.chosen if isinstance(self._tuner, Tuner) else self._ruling
+
+    @property
+    def chooser(self) -> Chooser | None:
+        """Who chooses the policy, with `auto`."""
+        return self._tuner if isinstance(self._tuner, Chooser) else None
 
     def explain(self) -> dict[str, Any]:
         """Return what rules, and with `auto` since when, why, and what else was tried."""
@@ -589,7 +596,8 @@ class Join:
 
     def _go_on(self, saved: dict[str, np.ndarray], resized: bool) -> None:
         """Let the candidate rule that was saved as the one in force."""
-        assert isinstance(self._tuner, Chooser) and self._ring is not None
+        assert isinstance(self._tuner, Chooser)
+        assert self._ring is not None
         self._ruling = self._tuner.in_force.chosen
         self._lay_out(self._tuner.in_force)
         self._ring.load(part(saved, "ring."))

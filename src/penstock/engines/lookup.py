@@ -170,7 +170,7 @@ class Lookup:
 
     def __init__(
         self,
-        policy: str | Policy | Chosen = "lru",
+        policy: str | Policy | Chosen = policies.DEFAULT,
         budget: int | None = None,
         *,
         sized: bool = False,
@@ -281,7 +281,7 @@ class Lookup:
         A hot key takes one row, as any other does, so that nothing is to be left out for it.
         """
         budget = max(1, round(self._limit * self._sampled))
-        return Lookup(candidate.chosen, budget, sized=self.sized)
+        return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model)
 
     def _make_chooser(self) -> None:
         """Let the candidates be tried, if there is room for it."""
@@ -311,6 +311,11 @@ class Lookup:
     def in_force(self) -> Chosen:
         """The policy with the parameters that are in force now, also those found by itself."""
         return self._tuner.in_force.chosen if isinstance(self._tuner, Tuner) else self._ruling
+
+    @property
+    def chooser(self) -> Chooser | None:
+        """Who chooses the policy, with `auto`."""
+        return self._tuner if isinstance(self._tuner, Chooser) else None
 
     def explain(self) -> dict[str, Any]:
         """Return what rules, and with `auto` since when, why, and what else was tried."""

@@ -201,7 +201,7 @@ def _coarse(step: Discrete) -> tuple[Discrete, int]:
     if cells == 1:
         return step, 1
     place = (np.arange(step.lowest, step.highest + 1) + cells // 2) // cells
-    return Discrete(int(place[0]), np.bincount(place - place[0], step.mass)), cells
+    return Discrete(int(place[0]), np.bincount(place - place[0], step.mass).astype(float)), cells
 
 
 def _symmetric(model: Walk) -> bool:

@@ -47,7 +47,7 @@ ALL: tuple[Policy, ...] = (
 )
 DEFAULT = "auto"
 
-__all__ = ["ALL", "AUTO", "DEFAULT", "Chosen", "Policy", "choose", "families", "named"]
+__all__ = ["ALL", "AUTO", "DEFAULT", "FAMILIES", "Chosen", "Policy", "choose", "families", "named"]
 
 
 def choose(policy: str | Policy | Chosen, problem: str | None = None) -> Chosen:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import policies
 from ..core.policy import CACHING, JOINING, Chosen
 from ..core.shape import TWO_WAY
 from ..engines import Lookup
@@ -96,7 +97,7 @@ def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
 def _look_up(
     trace: LookupTrace, chosen: Chosen, memory: int, first: int, seed: int, model: Model | None
 ) -> Played:
-    if chosen.policy.ordered:
+    if chosen.policy.ordered or (chosen.policy is policies.AUTO and trace.value is not None):
         trace = with_ordered_keys(trace, chosen.policy.name)
     warming = Lookup(chosen, memory, seed=seed, model=model)
     for number in range(2):
