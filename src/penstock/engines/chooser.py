@@ -10,10 +10,11 @@ some are awake at a time:
 - If the engine itself comes to find clearly more or less than it did, something has changed: what
   was found before is forgotten, and every family is woken again.
 
-Miniatures must not cost much more than a quarter of what the engine itself costs (`ALLOWED`),
+Miniatures must not cost much more than a fifth of what the engine itself costs (`ALLOWED`),
 beyond what is free to begin with (`FREE`); when they have, all rest until that is made up for.
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,15 @@ BEHIND = 0.02  # by which share somebody must be behind to be put to sleep,
 DOUBT = 2.0  # and by so many standard errors
 AWAKE = 4  # candidates that stay awake, with the one in force
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
-ALLOWED = 0.25  # rows shown to miniatures for each row that the engine takes
-FREE = 1_000_000  # rows shown to miniatures before that counts
+ALLOWED = 0.2  # rows shown to miniatures for each row that the engine takes
+FREE = 500_000  # rows shown to miniatures before that counts
 FIT = 300_000  # rows that could be shown for what it takes to fit models to keys with an order
 ROUND = 4_000  # sampled rows that there must be enough for when a rest ends
 BEGIN = 16_000  # sampled rows in which more than `AWAKE` may be awake, after a change too
 RECENT = 3  # looks in which the engine must have found clearly more or less than before,
 CHANGED = 0.25  # by this share
 STRANGE = 2.5  # and by so many standard deviations of a look
+CAN_FIT = find_spec("scipy") is not None  # executors may do without it
 SAVED = ("found", "awake", "slept", "own", "beaten")
 
 
@@ -184,7 +186,7 @@ class Chooser:
         if not self.candidates[number].chosen.policy.ordered:
             return True
         affordable = self._spent + FIT <= self._allowed and self._waiting.share >= 1
-        return affordable and looks_ordered(_keys(self._ring.columns()))
+        return affordable and CAN_FIT and looks_ordered(_keys(self._ring.columns()))
 
     @property
     def _allowed(self) -> float:
@@ -295,7 +297,7 @@ class Chooser:
         """Return who rules, since when and why, and what the others find beside it."""
         share, _, _ = self._ahead()
         scores = {str(self.candidates[n]): 1 + share[n] for n in self._numbers()}
-        known = {name: round(score, 4) for name, score in scores.items() if not np.isnan(score)}
+        known = {name: round(float(score), 4) for name, score in scores.items() if not np.isnan(score)}
         return {
             "in_force": str(self.in_force),
             "layout": self.in_force.layout,

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class Played(NamedTuple):
     results: int  # join results or hits, after the warm-up
     rows: int  # taken in all
     seconds: float  # that the engine took for them
+    explained: dict[str, Any] | None = None  # of `auto`: who rules at the end, and why
 
 
 def play(
@@ -83,7 +84,9 @@ def _join(trace: JoinTrace, joining: Joining, first: int) -> Played:
     push(join, part(rows, 0, first))
     before = join.results
     push(join, part(rows, first, None))
-    return Played(join.results - before, len(trace), perf_counter() - started)
+    seconds = perf_counter() - started
+    explained = join.explain() if join.chosen.policy is policies.AUTO else None
+    return Played(join.results - before, len(trace), seconds, explained)
 
 
 def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
@@ -107,7 +110,9 @@ def _look_up(
     cache.push(trace.key[:first], emit=False)
     before = cache.hits
     cache.push(trace.key[first:], emit=False)
-    return Played(cache.hits - before, len(trace), perf_counter() - started)
+    seconds = perf_counter() - started
+    explained = cache.explain() if chosen.policy is policies.AUTO else None
+    return Played(cache.hits - before, len(trace), seconds, explained)
 
 
 @functools.lru_cache(maxsize=2)  # the same in every run over a file

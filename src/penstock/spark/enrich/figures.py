@@ -99,4 +99,5 @@ def read_lookup(row: dict[str, Any], batch: int) -> LookupMetrics:
     counts = np.array([row[name] for name in ages.NAMES])
     values: list[Any] = [batch, *(int(row[name]) for name in (*COUNTED, "held", "bytes"))]
     values += [ages.quantile(counts, share) for share in (0.5, 0.99)]
-    return LookupMetrics(*values, standing.read(row, CACHING))
+    values.append(standing.read(row, CACHING))
+    return LookupMetrics(*values)
