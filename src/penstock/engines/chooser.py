@@ -297,7 +297,9 @@ class Chooser:
         """Return who rules, since when and why, and what the others find beside it."""
         share, _, _ = self._ahead()
         scores = {str(self.candidates[n]): 1 + share[n] for n in self._numbers()}
-        known = {name: round(float(score), 4) for name, score in scores.items() if not np.isnan(score)}
+        known = {
+            name: round(float(score), 4) for name, score in scores.items() if not np.isnan(score)
+        }
         return {
             "in_force": str(self.in_force),
             "layout": self.in_force.layout,
