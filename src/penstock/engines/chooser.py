@@ -309,7 +309,7 @@ class Chooser:
             "sampled": self._waiting.share,
             "switches": self.switches,
             "resting": bool(self._missed),
-            "scores": dict(sorted(known.items(), key=lambda item: -item[1])),
+            "scores": {str(self.candidates[n]): round(1 + float(share[n]), 4) for n in known},
         }
 
     def _why(self) -> str:
