@@ -216,7 +216,7 @@ class Chooser:
         keys = _keys(columns)
         places = sampled(keys, self._waiting.share)
         places = places[~np.isin(keys[places], self.hot)] if len(self.hot) else places
-        places = places[: len(places) - but]
+        places = places[: max(0, len(places) - but)]
         return tuple(column[places] for column in columns)
 
     def _ahead(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
