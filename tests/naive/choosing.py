@@ -278,7 +278,9 @@ class Chooser:
             return False
         mean = fmean(before)
         far = max(CHANGED * mean, STRANGE * pstdev(before))
-        if not (min(recent) > mean + far or max(recent) < mean - far):
+        more = [each - mean > far for each in recent]
+        less = [mean - each > far for each in recent]
+        if not (all(more) or all(less)):
             return False
         self.own, self.changed_at = recent, self.seen
         return True

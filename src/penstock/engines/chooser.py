@@ -99,6 +99,10 @@ class Chooser:
         """The candidate that rules."""
         return self.candidates[self._choice]
 
+    def begin(self, results: int) -> None:
+        """Take note of what the engine had found before anything was tried beside it."""
+        self._results = results
+
     def watch(self, columns: Columns, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
         self._waiting.watch(columns, key)
