@@ -146,6 +146,7 @@ def test_caches_as_its_twin(small, seed):
 def stream():
     """Return side, key and time of a stream that changes its nature."""
     rows = [(row["stream"], row["keys"][0], row["time"]) for row in drawn(10)]
+    rows.sort(key=lambda row: (row[2], row[0]))  # as a batch would be
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
@@ -264,10 +265,9 @@ def test_order(seed, length, spread):
 
 @given(data=st.data(), lanes=st.integers(1, 3), total=st.integers(3, 60))
 def test_memories_move_to_their_sizes(data, lanes, total):
-    def parts(least, most):
-        cuts = sorted(data.draw(st.lists(st.integers(least, most), min_size=lanes - 1)))[
-            : lanes - 1
-        ]
+    def parts(most):
+        cut = st.lists(st.integers(0, most), min_size=lanes - 1, max_size=lanes - 1)
+        cuts = sorted(data.draw(cut))
         return [b - a for a, b in zip([0, *cuts], [*cuts, most], strict=True)]
 
     target = parts(total)
