@@ -103,6 +103,10 @@ class Chooser:
         """The candidate that rules."""
         return self.candidates[self._choice]
 
+    def begin(self, results: int) -> None:
+        """Take note of what the engine had found before anything was tried beside it."""
+        self._results = results
+
     def watch(self, columns: Columns, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
         self._waiting.watch(columns, key)
@@ -220,7 +224,7 @@ class Chooser:
         keys = _keys(columns)
         places = sampled(keys, self._waiting.share)
         places = places[~np.isin(keys[places], self.hot)] if len(self.hot) else places
-        places = places[: len(places) - but]
+        places = places[: max(0, len(places) - but)]
         return tuple(column[places] for column in columns)
 
     def _ahead(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

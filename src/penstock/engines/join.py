@@ -582,9 +582,11 @@ class Join:
             sized=header["sized"],
             seed=header["seed"],
         )
-        same_policy = str(join.chosen) == str(before)
+        # Beside a very small budget nothing is tried, and another one rules.
+        as_tried = (join._tuner is not None) == ("tuner.numbers" in saved)
+        same_policy = str(join.chosen) == str(before) and as_tried
+        resized = join.budget != header["budget"]
         if same_policy:  # a policy's tables keep the scale that they were made for
-            resized = join.budget != header["budget"]
             if join._tuner is not None:
                 join._tuner.load(part(saved, "tuner."), resized)
             if isinstance(join._tuner, Chooser):
@@ -592,6 +594,8 @@ class Join:
             join._scales = header["scales"]
             join._states = join._fresh_states()
         join._load(saved, header, same_policy)
+        if isinstance(join._tuner, Chooser) and (resized or not same_policy):
+            join._tuner.begin(join.results)
         return join
 
     def _go_on(self, saved: dict[str, np.ndarray], resized: bool) -> None:
@@ -601,8 +605,8 @@ class Join:
         self._ruling = self._tuner.in_force.chosen
         self._lay_out(self._tuner.in_force)
         self._ring.load(part(saved, "ring."))
-        if not resized:
-            self._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
+        if not resized:  # on their way to their sizes they may hold more: nobody has to go for it
+            self._tables.lanes[:, kernel.BUDGET] = sum(self._budgets)
 
     def _load(self, saved: dict[str, np.ndarray], header: dict[str, Any], same: bool) -> None:
         bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
@@ -642,6 +646,8 @@ class Join:
         rebuild = kernel.compile_rebuild(self._ruling.policy, self.form)
         gone = np.zeros(capacity_of(tables.free) + 1, bool)
         rebuild(tables, self._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
+        if bound and "lanes" in saved and self.budget == header["budget"]:
+            self._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
 
     def _columns(self) -> list[str]:
         """Return the fields of a tuple that are worth saving."""

@@ -448,11 +448,14 @@ class Lookup:
             sized=header["sized"],
             seed=header["seed"],
         )
-        same_policy = str(cache.chosen) == str(before)
+        # Beside a very small budget nothing is tried, and another one rules.
+        as_tried = (cache._tuner is not None) == ("tuner.numbers" in saved)
+        same_policy = str(cache.chosen) == str(before) and as_tried
+        resized = cache.budget != header["budget"]
         if same_policy:  # a policy's tables keep the scale that they were made for
             cache._scale = header["scale"]
             if cache._tuner is not None:
-                cache._tuner.load(part(saved, "tuner."), cache.budget != header["budget"])
+                cache._tuner.load(part(saved, "tuner."), resized)
             if isinstance(cache._tuner, Chooser) and cache._ring is not None:
                 cache._ruling = cache._tuner.in_force.chosen
                 cache._ring.load(part(saved, "ring."))
@@ -460,6 +463,8 @@ class Lookup:
         if header["capacity"] > capacity_of(cache._tables.free):
             cache._grow(header["capacity"])
         cache._load(saved, same_policy)
+        if isinstance(cache._tuner, Chooser) and (resized or not same_policy):
+            cache._tuner.begin(cache.hits)
         return cache
 
     def _load(self, saved: dict[str, np.ndarray], same_policy: bool) -> None:
