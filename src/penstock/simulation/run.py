@@ -30,6 +30,7 @@ class Played(NamedTuple):
     results: int  # join results or hits, after the warm-up
     rows: int  # taken in all
     seconds: float  # that the engine took for them
+    before: int = 0  # results or hits in the warm-up; hindsight does not tell
 
 
 def play(
@@ -82,7 +83,7 @@ def _join(trace: JoinTrace, joining: Joining, first: int) -> Played:
     push(join, part(rows, 0, first))
     before = join.results
     push(join, part(rows, first, None))
-    return Played(join.results - before, len(trace), perf_counter() - started)
+    return Played(join.results - before, len(trace), perf_counter() - started, before)
 
 
 def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
@@ -106,7 +107,7 @@ def _look_up(
     cache.push(trace.key[:first], emit=False)
     before = cache.hits
     cache.push(trace.key[first:], emit=False)
-    return Played(cache.hits - before, len(trace), perf_counter() - started)
+    return Played(cache.hits - before, len(trace), perf_counter() - started, before)
 
 
 @functools.lru_cache(maxsize=2)  # the same in every run over a file
