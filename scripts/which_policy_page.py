@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from penstock.quality import page
-from penstock.quality.run import FIGURE, write
+from penstock.quality.bench import FIGURE, write
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PICTURE = DOCS / "images" / "which-policy.png"

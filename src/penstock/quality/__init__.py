@@ -1,8 +1,8 @@
 """How good the policies are, on many streams and in many memories, beside the best there can be."""
 
+from .bench import run
 from .cell import quality_cell
 from .plan import cells, contenders
-from .run import run
 from .streams import Stream, everything
 from .summary import Quality
 
