@@ -14,6 +14,7 @@ from penstock.quality.cell import BEST, FULL, OPTIMUM, first_row, memory_of, qua
 from penstock.quality.streams import Arriving, arriving
 from penstock.quality.summary import Quality, Share, gather
 from penstock.workloads import JoinTrace, LookupTrace
+from tests.marks import long
 
 JOIN = {"stream": "join: zipf", "steps": 400, "share": 0.1, "layout": "unified"}
 CACHE = {"stream": "cache: zipf", "steps": 400, "share": 0.1, "layout": "unified"}
@@ -120,6 +121,7 @@ def test_what_a_folder_knows_counts_and_the_rest_is_missing(tmp_path):
     assert found.missing == {"join: zipf": 1}
 
 
+@long
 def test_the_command_leaves_a_table_a_figure_and_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "FEW_STEPS", 200)
     monkeypatch.setattr(bench, "everything", lambda: [plan_stream("join: zipf")])
