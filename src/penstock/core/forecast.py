@@ -8,11 +8,12 @@ with weights of its own for each side that is awaited. Popularity that lasts is 
 longest scale, a burst one on a short scale; where the sides share their bursts, the past of either
 foretells the other, so a side is foretold by the past of all.
 
-The frequencies of all keys sum to one at each scale, and so do the weights (with that of novelty,
-for keys that are not known). So it is a mixture, and what maximises its likelihood is expectation
-maximisation. That is done online: after each arrival the weights move a little towards the parts
-that they had in foretelling it. Likelihood, and not squared errors, since a rare key must count as
-much as a frequent one: who is evicted is decided among the rare.
+The frequencies of all keys sum to one at each scale, and so do the weights. So it is a mixture, and
+what maximises its likelihood is expectation maximisation. That is done online: after each arrival
+the weights move a little towards the parts that they had in foretelling it. Likelihood, and not
+squared errors, since a rare key must count as much as a frequent one: who is evicted is decided
+among the rare. Nothing is learned from keys that are not known: only known ones are compared, and
+where most are new the weights would starve.
 
 Source of the steps: Cappé, Moulines, "On-line expectation-maximization algorithm for latent data
 models" (2009).
@@ -27,7 +28,9 @@ from .jit import jit
 from .keyrates import SCALES, KeyRates
 from .shape import Shape
 
-KEYS = 4  # remembered for each row of the budget
+LONGEST = 16  # the longest half-life in budgets
+KEYS = 2  # remembered for each row of the budget
+ONE_SIDED_KEYS = 3  # the same where a single side brings keys: each takes half as much
 BEGUN = 10  # arrivals that the first weights count as
 AVERAGED = 1000  # at least so many arrivals are averaged over, and the budget
 
@@ -39,31 +42,33 @@ class Forecast(NamedTuple):
     legs: np.ndarray  # int64[streams, legs, 3]: (join, side, attribute), -1 pads
     width: np.ndarray  # int64[joins]: sides of each join
     weight: np.ndarray  # float64[joins, target, source, SCALES]
-    novelty: np.ndarray  # float64[joins, target]: the weight of keys that are not known
     part: np.ndarray  # float64[source, SCALES]: scratch
-    least: np.ndarray  # float64[1]: no weight falls below; also the chance of a key not known
+    least: np.ndarray  # float64[1]: no weight falls below
     pace: np.ndarray  # float64[1]: how far weights move in the long run; 0: they are fixed
 
 
-def make_forecast(shape: Shape, scale: int, half_life: float | None = None) -> Forecast:
+def make_forecast(
+    shape: Shape, scale: int, half_life: float | None = None, first: int = 0
+) -> Forecast:
     """Return what is known beforehand: all scales count alike, unless one half-life is given.
 
-    Where it is given a side is foretold by its own past, at that scale alone.
+    Where it is given a side is foretold by its own past, at that scale alone. Sides before the
+    `first` bring nothing.
     """
     joins, sides = len(shape.joins), shape.sides
     width = np.array([len(join) for join in shape.joins])
-    lives = keyrates.half_lives(max(2048, 4 * scale))
+    lives = keyrates.half_lives(LONGEST * max(512, scale))
     weight = np.ones((joins, sides, sides, SCALES)) / (SCALES * width[:, None, None, None])
     if half_life is not None:
         lives[0] = half_life
         weight[:] = 0
         weight[:, range(sides), range(sides), 0] = 1
+    keys = ONE_SIDED_KEYS if sides - first == 1 else KEYS
     return Forecast(
-        keyrates.make_rates(shape, keyrates.FEWEST + KEYS * scale, lives),
+        keyrates.make_rates(shape, keyrates.FEWEST + keys * scale, lives, first),
         shape.leg_table,
         width,
         weight,
-        np.full((joins, sides), 1 / (SCALES * sides)),
         np.zeros((sides, SCALES)),
         np.array([0.01 / max(100, scale)]),
         np.array([0.0 if half_life is not None else 1 / max(AVERAGED, scale)]),
@@ -154,10 +159,10 @@ def note(forecast, held, slot):
             break
         key = held.key[slot, forecast.legs[stream, leg, 2]]
         entry = keyrates.find(rates, join, key)
-        if forecast.pace[0] > 0.0:
-            _learn(forecast, entry, join, side)
         if entry < 0:
             entry = keyrates.enter(rates, join, key)
+        elif forecast.pace[0] > 0.0:
+            _learn(forecast, entry, join, side)
         keyrates.count(rates, entry, join, side)
 
 
@@ -165,12 +170,11 @@ def note(forecast, held, slot):
 def _learn(forecast, entry, join, target):
     """Move the weights towards the parts that they had in foretelling this arrival."""
     width, weight, part = forecast.width[join], forecast.weight, forecast.part
-    least, new = forecast.least[0], forecast.novelty[join, target] * forecast.least[0]
-    total = new
+    total = 0.0
     for source in range(width):
         for scale in range(SCALES):
             part[source, scale] = 0.0
-            if entry >= 0 and keyrates.came(forecast.rates, entry, source):
+            if keyrates.came(forecast.rates, entry, source):
                 often = keyrates.frequency(forecast.rates, entry, join, source, scale)
                 part[source, scale] = weight[join, target, source, scale] * often
             total += part[source, scale]
@@ -179,5 +183,4 @@ def _learn(forecast, entry, join, target):
     for source in range(width):
         for scale in range(SCALES):
             after = kept * weight[join, target, source, scale] + gain * part[source, scale]
-            weight[join, target, source, scale] = max(least, after)
-    forecast.novelty[join, target] = max(least, kept * forecast.novelty[join, target] + gain * new)
+            weight[join, target, source, scale] = max(forecast.least[0], after)

@@ -8,6 +8,10 @@ Time goes in ticks, 64 to a half-life, so that fading is a look into one small t
 those of the line and not of the key, or else a key that comes more than once a tick would never
 fade.
 
+An entry is meant to be small, since there are more keys than tuples: 16 bits a sum
+(`core/packed.py`) and 32 for the number of the last arrival. A key that stays away for 2^32
+arrivals looks new.
+
 A table that is full forgets a key for each new one: of the next few that nobody holds the one that
 weighs least, on all sides, at the longest half-life. So the number of its entry is all that a
 holder needs to know.
@@ -18,9 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import keymap
+from . import keymap, packed
 from .jit import jit
 from .prefetch import fetch
+from .rng import B32, mix
 from .shape import Shape
 
 SCALES = 6
@@ -30,7 +35,10 @@ FADE = np.array([2.0 ** (-tick / TICKS) for tick in range(TICKS * LIVES)])
 FEWEST = 1024  # keys that there is room for at first
 LONGEST = SCALES - 2  # the scale of the longest half-life that ends
 LOOKED = 8  # keys looked at to forget one of them
-PART = 1 + SCALES  # columns of cell for a side: the number of the key's last arrival or 0, the sums
+LOW, HIGH, SUMS = 0, 1, 2  # columns of cell for a side: the number of the last arrival, the sums
+LOW_32 = np.int64(0xFFFFFFFF)
+PART = SUMS + SCALES
+EVER = SUMS + SCALES - 1  # the column of the sum for ever: 0 says that the key never came
 
 
 class KeyRates(NamedTuple):
@@ -38,13 +46,14 @@ class KeyRates(NamedTuple):
 
     buckets: np.ndarray  # int64[joins, power of two]: see keymap
     key: np.ndarray  # int64[entries]
-    home: np.ndarray  # int64[entries]: which join a key belongs to
-    cell: np.ndarray  # float64[entries, sides * PART]
+    home: np.ndarray  # int16[entries]: which join a key belongs to
+    cell: np.ndarray  # uint16[entries, (sides - first) * PART]
     holders: np.ndarray  # int32[entries]: how many hold a key
     used: np.ndarray  # int64[1]: entries in use
     hand: np.ndarray  # int64[1]: the next entry to be looked at
     most: np.ndarray  # int64[1]: the entries that there may ever be
-    arrived: np.ndarray  # float64[joins, sides]: arrivals of each line
+    first: np.ndarray  # int64[1]: the first side that brings anything
+    arrived: np.ndarray  # int64[joins, sides]: arrivals of each line
     ticks: np.ndarray  # float64[SCALES]: ticks that an arrival takes
     clock: np.ndarray  # float64[joins, sides, SCALES]: whole ticks so far
     mass: np.ndarray  # float64[joins, sides, SCALES]: the sum over all keys, known or not
@@ -60,19 +69,20 @@ def half_lives(longest: float) -> np.ndarray:
     return np.append(np.geomspace(1, longest, SCALES - 1).round(), math.inf)
 
 
-def make_rates(shape: Shape, most: int, lives: np.ndarray) -> KeyRates:
-    """Return an empty table for up to `most` keys."""
+def make_rates(shape: Shape, most: int, lives: np.ndarray, first: int = 0) -> KeyRates:
+    """Return an empty table for up to `most` keys; sides before the `first` bring nothing."""
     entries, joins, sides = min(FEWEST, most), len(shape.joins), shape.sides
     return KeyRates(
-        keymap.make_buckets(entries, joins),
+        keymap.make_buckets(entries, joins, tight=True),
         np.zeros(entries, np.int64),
-        np.zeros(entries, np.int64),
-        np.zeros((entries, sides * PART)),
+        np.zeros(entries, np.int16),
+        np.zeros((entries, (sides - first) * PART), np.uint16),
         np.zeros(entries, np.int32),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.array([most]),
-        np.zeros((joins, sides)),
+        np.array([first]),
+        np.zeros((joins, sides), np.int64),
         TICKS / lives,
         np.zeros((joins, sides, SCALES)),
         np.zeros((joins, sides, SCALES)),
@@ -87,7 +97,7 @@ def reserve(rates: KeyRates, keys: int) -> KeyRates:
     if needed <= entries:
         return rates
     room = min(int(rates.most[0]), max(needed, 2 * entries))
-    buckets = keymap.make_buckets(room, len(rates.buckets))
+    buckets = keymap.make_buckets(room, len(rates.buckets), tight=True)
     keymap.rehash(rates.buckets, buckets)
     added = [(0, room - entries)]
     return rates._replace(
@@ -113,9 +123,26 @@ def announce(rates, entry):
 
 
 @jit
+def _at(rates, side):
+    """Return the first column of a side."""
+    return (side - rates.first[0]) * PART
+
+
+@jit
 def came(rates, entry, side):
     """Tell whether a key has come on a side."""
-    return rates.cell[entry, side * PART] > 0.0
+    return side >= rates.first[0] and rates.cell[entry, _at(rates, side) + EVER] > 0
+
+
+@jit
+def _last(rates, entry, join, side):
+    """Return the number of a key's last arrival."""
+    low, high = (
+        rates.cell[entry, _at(rates, side) + LOW],
+        rates.cell[entry, _at(rates, side) + HIGH],
+    )
+    now = rates.arrived[join, side]
+    return now - ((now - (np.int64(high) << 16) - np.int64(low)) & LOW_32)
 
 
 @jit
@@ -128,9 +155,9 @@ def _fading(ticks):
 @jit
 def faded(rates, entry, join, side, scale):
     """Return the sum of a key at a scale, as of now."""
-    then = np.floor(rates.cell[entry, side * PART] * rates.ticks[scale])
-    passed = rates.clock[join, side, scale] - then
-    return rates.cell[entry, side * PART + 1 + scale] * _fading(passed)
+    then = np.floor(_last(rates, entry, join, side) * rates.ticks[scale])
+    total = packed.unpack(rates.cell[entry, _at(rates, side) + SUMS + scale])
+    return total * _fading(rates.clock[join, side, scale] - then)
 
 
 @jit
@@ -153,7 +180,7 @@ def enter(rates, join, key):
     rates.key[entry], rates.home[entry] = key, join
     keymap.add(rates.buckets, join, key, entry)
     for column in range(rates.cell.shape[1]):
-        rates.cell[entry, column] = 0.0
+        rates.cell[entry, column] = 0
     return entry
 
 
@@ -176,16 +203,19 @@ def _lightest(rates):
 @jit
 def count(rates, entry, join, side):
     """Count one more arrival on a side, of the key of an entry; -1: of one that has none."""
-    now = rates.arrived[join, side] + 1.0
-    rates.arrived[join, side] = now
+    before = rates.arrived[join, side]
+    now = before + 1
+    chance = np.float64(mix(np.uint64(now)) >> B32) * 2.0**-32
     for scale in range(SCALES):
-        before, after = rates.clock[join, side, scale], np.floor(now * rates.ticks[scale])
-        rates.clock[join, side, scale] = after
-        mass = rates.mass[join, side, scale] * _fading(after - before) + 1.0
+        tick = np.floor(now * rates.ticks[scale])
+        left = _fading(tick - rates.clock[join, side, scale])
+        rates.clock[join, side, scale] = tick
+        mass = rates.mass[join, side, scale] * left + 1.0
         rates.mass[join, side, scale], rates.unit[join, side, scale] = mass, 1.0 / mass
         if entry >= 0:
-            rates.cell[entry, side * PART + 1 + scale] = (
-                faded(rates, entry, join, side, scale) + 1.0
-            )
+            total = faded(rates, entry, join, side, scale) + 1.0
+            rates.cell[entry, _at(rates, side) + SUMS + scale] = packed.pack(total, chance)
+    rates.arrived[join, side] = now
     if entry >= 0:
-        rates.cell[entry, side * PART] = now
+        rates.cell[entry, _at(rates, side) + LOW] = now & 0xFFFF
+        rates.cell[entry, _at(rates, side) + HIGH] = (now >> 16) & 0xFFFF

@@ -21,7 +21,7 @@ from ..core import forecast as forecasts
 from ..core import suspects as sets
 from ..core.forecast import Forecast
 from ..core.jit import jit
-from ..core.policy import Policy, Setup, check_range
+from ..core.policy import CACHING, Policy, Setup, check_range
 from ..core.suspects import Suspects, make_choose
 from .admission import COMPETE, admits_always
 
@@ -44,8 +44,9 @@ def make_state(
     """Return an empty state; `half_life` is counted in arrivals of the other side."""
     if half_life is not None:
         check_range("rate", "half_life", half_life, 0.1)
+    first = 1 if setup.problem == CACHING else 0  # rows that are fetched are no arrivals
     return RateState(
-        forecasts.make_forecast(setup.shape, setup.scale, half_life),
+        forecasts.make_forecast(setup.shape, setup.scale, half_life, first),
         sets.make_suspects(setup.capacity),
         np.zeros(setup.capacity, np.int8),
         np.full((setup.capacity, setup.shape.legs), -1, np.int32),

@@ -31,6 +31,7 @@ class Played(NamedTuple):
     results: int  # join results or hits, after the warm-up
     rows: int  # taken in all
     seconds: float  # that the engine took for them
+    before: int = 0  # results or hits in the warm-up; hindsight does not tell
     explained: dict[str, Any] | None = None  # of `auto`: who rules at the end, and why
 
 
@@ -86,7 +87,7 @@ def _join(trace: JoinTrace, joining: Joining, first: int) -> Played:
     push(join, part(rows, first, None))
     seconds = perf_counter() - started
     explained = join.explain() if join.chosen.policy is policies.AUTO else None
-    return Played(join.results - before, len(trace), seconds, explained)
+    return Played(join.results - before, len(trace), seconds, before, explained)
 
 
 def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
@@ -112,7 +113,7 @@ def _look_up(
     cache.push(trace.key[first:], emit=False)
     seconds = perf_counter() - started
     explained = cache.explain() if chosen.policy is policies.AUTO else None
-    return Played(cache.hits - before, len(trace), seconds, explained)
+    return Played(cache.hits - before, len(trace), seconds, before, explained)
 
 
 @functools.lru_cache(maxsize=2)  # the same in every run over a file

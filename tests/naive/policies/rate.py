@@ -12,10 +12,13 @@ class Rate(Suspected):
     def __init__(self, seed, budget, joins, half_life=None, remains=False, admit="compete"):
         super().__init__(seed, budget, joins, admit)
         self.remains = remains
-        self.rates = Rates(joins, 65_536 if budget is None else budget, half_life)
+        self.scale = 65_536 if budget is None else budget
+        self.rates = Rates(joins, self.scale, half_life)
         self.known = {}  # held tuple -> what is known of its keys
 
     def arrive(self, t, now):
+        if self.caching:
+            self.rates.most = 1024 + 3 * self.scale
         self.rates.note(t)
 
     def insert(self, t, now):

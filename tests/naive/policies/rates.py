@@ -3,7 +3,10 @@
 An arrival n arrivals old weighs 2^(-n / h) at the half-life h, with n counted in steps of h / 64;
 at the last scale it weighs 1 for ever. A key's share of all weight is its frequency at that scale.
 A weighted sum over all legs and scales foretells a leg; after each arrival there the weights move
-towards the parts that they had in foretelling it, and one more weight stands for keys never seen.
+towards the parts that they had in foretelling it, if its key was known.
+
+Sums are kept to 12 binary digits; what lies between goes up if a number drawn for the arrival says
+so.
 
 The keys are in a list of limited length. When it is full the next key takes the place of the
 lightest of the next eight that are not held.
@@ -11,6 +14,8 @@ lightest of the next eight that are not held.
 
 from dataclasses import dataclass, field
 from math import floor, inf, prod
+
+from tests.naive.rng import mix
 
 SCALES = 6
 LONGEST = 4  # of the scales that end
@@ -32,14 +37,22 @@ def half_lives(longest):
     return [float(round(ratio**i)) for i in range(4)] + [float(round(longest)), inf]
 
 
+def rounded(value, drawn):
+    """Return a number that has 12 digits from its first on: the lower or the upper neighbour."""
+    step = 1 / 2048
+    while value >= 4096 * step:
+        step *= 2
+    return floor(value / step + drawn) * step
+
+
 class Rates:
     def __init__(self, joins, scale, half_life=None):
         self.joins = joins
-        self.lives = half_lives(max(2048, 4 * scale))
+        self.lives = half_lives(16 * max(512, scale))
         self.learns = half_life is None
         if half_life is not None:
             self.lives[0] = half_life
-        self.most = 1024 + 4 * scale
+        self.most = 1024 + 2 * scale
         self.least = 0.01 / max(100, scale)
         self.pace = 1 / max(1000, scale)
         self.arrived = {}  # (join, leg) -> arrivals
@@ -48,11 +61,8 @@ class Rates:
         self.line = []  # the same in the order in which they are looked at
         self.hand = 0
         self.weights = {}  # (join, target) -> {(leg, scale): weight}
-        self.novelty = {}
-        sides = max(len(join) for join in joins)
         for number, join in enumerate(joins):
             for target in range(len(join)):
-                self.novelty[number, target] = 1 / (SCALES * sides)
                 self.weights[number, target] = {
                     (leg, scale): self._first(len(join), target, leg, scale)
                     for leg in range(len(join))
@@ -111,37 +121,34 @@ class Rates:
     def note(self, t):
         for join, leg, key in self.places(t):
             past = self.keys.get((join, key))
-            if self.learns:
-                self._learn(past, join, leg)
             if past is None:
                 past = self._enter(join, key)
+            elif self.learns:
+                self._learn(past, join, leg)
             before = self.arrived.get((join, leg), 0)
             self.arrived[join, leg] = before + 1
             mass = self.mass.setdefault((join, leg), [0.0] * SCALES)
             for scale in range(SCALES):
                 mass[scale] = mass[scale] * self._fading(join, leg, scale, before) + 1
             if past is not None:
-                past.sums[leg] = [self._sum(past, leg, scale) + 1 for scale in range(SCALES)]
+                drawn = (mix(before + 1) >> 32) / 2**32
+                sums = [self._sum(past, leg, scale) + 1 for scale in range(SCALES)]
+                past.sums[leg] = [rounded(each, drawn) for each in sums]
                 past.last[leg] = self.arrived[join, leg]
 
     def _learn(self, past, join, target):
         weights = self.weights[join, target]
         parts = {
-            (leg, scale): weight * self._frequency(past, leg, scale)
-            if past is not None and leg in past.last
-            else 0.0
+            (leg, scale): weight * self._frequency(past, leg, scale) if leg in past.last else 0.0
             for (leg, scale), weight in weights.items()
         }
-        new = self.novelty[join, target] * self.least
-        total = new
+        total = 0.0
         for part in parts.values():
             total += part
         step = max(self.pace, 1 / (10 + self.arrived.get((join, target), 0)))
         for place, weight in weights.items():
             after = (1 - step) * weight + step / total * parts[place]
             weights[place] = max(self.least, after)
-        novelty = (1 - step) * self.novelty[join, target] + step / total * new
-        self.novelty[join, target] = max(self.least, novelty)
 
     def _enter(self, join, key):
         past = Past(join, key)
