@@ -300,10 +300,8 @@ class Chooser:
     def explain(self) -> dict[str, Any]:
         """Return who rules, since when and why, and what the others find beside it."""
         share, _, _ = self._ahead()
-        scores = {str(self.candidates[n]): 1 + share[n] for n in self._numbers()}
-        known = {
-            name: round(float(score), 4) for name, score in scores.items() if not np.isnan(score)
-        }
+        known = [number for number in self._numbers() if not np.isnan(share[number])]
+        known.sort(key=lambda number: -share[number])
         return {
             "in_force": str(self.in_force),
             "layout": self.in_force.layout,
