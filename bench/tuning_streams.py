@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.profiling import Locality
+from penstock.quality.recorded import blocks, numbers, ranges
 from penstock.workloads import GENERATED, JoinTrace
 from penstock.workloads.trace import interleave
 from penstock.workloads.zipf import popularity, zipf
@@ -132,20 +133,3 @@ def caches(quick: bool) -> Iterator[Stream]:
             made = partial(lambda seed, read, path: read(path), read=read, path=folder / name)
             short = name.partition(".")[0]
             yield Stream(f"{short}, {budget:,}", made, budget, drawn=False, caching=True)
-
-
-def numbers(path: Path) -> np.ndarray:
-    with gzip.open(path, "rt") as file:
-        return np.array([int(line) for line in file if line.strip() and "*" not in line])
-
-
-def blocks(path: Path) -> np.ndarray:
-    with gzip.open(path, "rt") as file:
-        return np.array([int(row["lbn"]) for row in csv.DictReader(file)])
-
-
-def ranges(path: Path) -> np.ndarray:
-    """Read lines of a first block and how many follow each other from there."""
-    with gzip.open(path, "rt") as file:
-        pairs = [tuple(map(int, line.split()[:2])) for line in file]
-    return np.concatenate([np.arange(first, first + count) for first, count in pairs])

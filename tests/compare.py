@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from penstock.engines import Join, Lookup
+from tests.naive.choosing import ChoosingJoin, ChoosingLookup
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup
 from tests.naive.policies import factory
@@ -92,7 +93,9 @@ def assert_same_join(
     params = params or {}
     streams_count = 1 + max(stream for join in joins for stream, _ in join)
     settings = {"joins": joins, "streams": streams_count, "seed": seed} | options
-    if is_tuned(name, params):
+    if name == "auto":
+        twin = ChoosingJoin(budget, split=params.get("split") != "no", **settings)
+    elif is_tuned(name, params):
         twin = TunedJoin(name, params, budget, **settings)
     else:
         twin = NaiveJoin(factory(name, joins=joins, **params), budget, **settings)
@@ -124,7 +127,9 @@ def assert_same_lookup(
 ) -> Lookup:
     """Push references into both engines; with `restore` save and restore between batches."""
     params = params or {}
-    if is_tuned(name, params):
+    if name == "auto":
+        twin = ChoosingLookup(budget, seed=seed)
+    elif is_tuned(name, params):
         twin = TunedLookup(name, params, budget, seed=seed)
     else:
         twin = NaiveLookup(factory(name, **params), budget, seed=seed)

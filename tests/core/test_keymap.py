@@ -113,3 +113,11 @@ def test_tables_are_powers_of_two_and_at_most_half_full(entries):
     assert tables == 3
     assert width >= 2 * entries
     assert width & (width - 1) == 0
+
+
+@pytest.mark.parametrize("entries", [1, 6, 7, 12, 13, 1000, 12_288, 12_289])
+def test_tight_tables_are_at_most_three_quarters_full(entries):
+    width = keymap.make_buckets(entries, tight=True).shape[1]
+    assert 3 * width >= 4 * entries
+    assert width & (width - 1) == 0
+    assert width <= keymap.make_buckets(entries).shape[1]

@@ -18,6 +18,7 @@ from .rng import MASK, SplitMix, mix
 from .tuples import FOREVER, Tuple
 
 COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
+ROWS = 65_536  # that are expected where the budget does not tell
 TWO_WAY = (((0, 0), (1, 0)),)  # one join; its legs are attribute 0 of streams 0 and 1
 
 
@@ -80,13 +81,8 @@ class NaiveJoin:
         self.grouped = together
         self.sized = sized
         budgets = split_budget(budget, streams, shares) if layout == "split" else [budget]
-        # a policy thinks in rows, so a budget in bytes is none of its business
-        self.lanes = [
-            Lane(policy_factory(seed + number, None if sized else rows), rows)
-            for number, rows in enumerate(budgets)
-        ]
-        for lane in self.lanes:
-            lane.policy.together = together
+        self.seed = seed
+        self.lanes = self._make_lanes(policy_factory, budgets)
         self.counters = {name: [0] * streams for name in COUNTERS}
         self.together = 0  # pairs that arrived in the same step and would have matched
         self.held = []  # in order of insertion
@@ -97,6 +93,15 @@ class NaiveJoin:
         self.told = {}  # likewise, by `advance`
         self.streams = streams
         self.exact = budget is None
+
+    def _make_lanes(self, policy_factory, budgets):
+        lanes = []
+        for number, rows in enumerate(budgets):
+            # a policy thinks in rows, so a budget in bytes is none of its business
+            scale = ROWS // len(budgets) if self.sized else rows
+            lanes.append(Lane(policy_factory(self.seed + number, scale), rows))
+            lanes[-1].policy.together = self.grouped
+        return lanes
 
     def advance(self, reached):
         """Hear how far the streams have come elsewhere; with a budget only lateness heeds it."""
@@ -286,7 +291,7 @@ class NaiveJoin:
         lane = self._lane(t)
         if lane.budget is None:
             return True
-        if self.sized and t.size > lane.budget:
+        if (t.size if self.sized else 1) > lane.budget:
             return False  # no number of victims would help
         while self._used(lane) + (t.size if self.sized else 1) > lane.budget:
             victim = lane.policy.victim(t, self.now)

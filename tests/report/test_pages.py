@@ -86,6 +86,16 @@ def test_what_was_measured_is_one_table_for_each_part():
     assert checker.tags.count("table") == 2
 
 
+def test_a_comparison_tells_who_ruled_in_the_end():
+    told = {"in_force": "lba", "why": "it found 3 % <more>", "scores": {"lba": 1.0, "prob": 0.97}}
+    auto = REPORT["policies"][0] | {"policy": "auto", "explained": told}
+    html = comparison.as_html(REPORT | {"policies": [*REPORT["policies"], auto]})
+    check(html)
+    assert "auto ended with lba: it found 3 % &lt;more&gt;." in html
+    assert "lba 100.0%, prob 97.0%" in html
+    assert "auto ended" not in comparison.as_html(REPORT)
+
+
 def test_refuses_a_place_it_cannot_write_to(tmp_path):
     assert where_to_write(tmp_path / "a.html") == tmp_path / "a.html"
     with pytest.raises(BadInput, match="--html must be a file"):

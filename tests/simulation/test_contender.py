@@ -81,7 +81,7 @@ def test_a_planner_is_told_like_a_policy():
 @pytest.mark.parametrize("problem", ["joining", "caching"])
 def test_everybody_is_everybody_who_can(problem):
     names = [policy.name for policy in policies.ALL if problem in policy.problems]
-    assert everybody(Scenario(Generated("tower"), problem, 5)) == names
+    assert everybody(Scenario(Generated("tower"), problem, 5)) == [*names, "auto"]
 
 
 def test_without_a_window_nobody_weighs_it(tmp_path):
@@ -95,8 +95,8 @@ def test_without_a_window_nobody_weighs_it(tmp_path):
 def test_of_many_streams_nobody_is_asked_who_knows_two():
     names = [policy.name for policy in policies.ALL if not policy.needs_window]
     many = everybody(Scenario(Generated("gdj:streams=3"), "joining", 5))
-    assert many == [name for name in names if name != "hist"]
-    assert everybody(Scenario(Generated("gdj"), "joining", 5)) == names
+    assert many == [*(name for name in names if name != "hist"), "auto"]
+    assert everybody(Scenario(Generated("gdj"), "joining", 5)) == [*names, "auto"]
 
 
 def test_without_numbers_nobody_goes_by_their_order(tmp_path):

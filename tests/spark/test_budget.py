@@ -65,6 +65,7 @@ def test_the_rows_of_the_local_engine(spark, tmp_path, policy):
     assert found == expected
     assert sum(told.evicted) == evicted > 0
     assert told.rows_held == held <= 25
+    assert told.ruling.buckets == {policy.partition(":")[0]: 3}
     assert told.matches == sum(found.values())
     exact = bag(join(*[files.batch(spark) for files in sides], on="k", **WINDOW))
     assert sum(found.values()) < sum(exact.values())

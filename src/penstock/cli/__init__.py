@@ -2,6 +2,7 @@
 
 from . import (
     advise,
+    bench,
     broker,
     count,
     demo,
@@ -24,6 +25,7 @@ app.command()(policies.policies)
 app.command()(count.count)
 app.command()(demo.demo)
 app.command()(reproduce.reproduce)
+app.add_typer(bench.bench, name="bench")
 app.add_typer(precision.precision, name="precision")
 precision.precision.command()(source.source)
 precision.precision.command()(query.query)

@@ -20,13 +20,19 @@ U33 = np.uint64(33)
 LOW = np.int64(0xFFFFFFFF)
 
 
-def make_buckets(entries: int, tables: int = 1, roomy: bool = False) -> np.ndarray:
+def make_buckets(
+    entries: int, tables: int = 1, roomy: bool = False, tight: bool = False
+) -> np.ndarray:
     """Return empty tables for `entries` keys, at most half full: int64[tables, power of two].
+
+    A `tight` one is at most three quarters full.
 
     A `roomy` small table is kept nearly empty, so that the first probe tells and the processor
     foresees it: more than twice as fast where most keys are not found.
     """
     wanted = entries * (8 if roomy and entries <= SMALL else 2)
+    if tight:
+        wanted = entries + entries // 3 + 1
     return np.full((tables, max(8, 1 << (wanted - 1).bit_length())), EMPTY, np.int64)
 
 

@@ -42,3 +42,11 @@ def discard(members, slot):
     members.slot[place] = last
     members.place[last] = place
     members.size[0] = size
+
+
+@jit
+def swap(members, one, other):
+    """Let the members at two places change places."""
+    first, second = members.slot[one], members.slot[other]
+    members.slot[one], members.slot[other] = second, first
+    members.place[first], members.place[second] = other, one

@@ -98,6 +98,7 @@ class Policy:
     plain: bool = False  # defined for one join of two streams only
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
     tracked: Callable[[Any], int] | None = None  # how many slots its state knows of, for checks
+    cost: float = 1.0  # of an arrival, beside that of simple policies, about
     tunable: dict[str, Tunable] = field(default_factory=dict, repr=False, compare=False)
     retuned: Callable[[Any, Any], Any] | None = None
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)

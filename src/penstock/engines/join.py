@@ -18,9 +18,15 @@ from ..core.shape import TWO_WAY, Joins, Shape
 from ..errors import BadInput
 from . import kernel
 from .batch import Batch, Window, prepare
+from .candidate import Candidate, candidates
+from .changeover import compile_join_adoption
+from .chooser import Chooser, fallback
 from .dropping import make_dropping
+from .hot import cold_share
+from .lanes import moved
 from .recount import recount
 from .refresh import most_arrivals, refreshed
+from .ring import Ring, room_for
 from .saved import flatten, pack_header, part, unflatten, unpack_header
 from .shares import split_budget
 from .tables import capacity_of, claim_slots, grow_tables, live_slots, make_tables
@@ -52,7 +58,8 @@ class Join:
 
     Parameters:
         policy: a name with parameters, as in `"gdj:percentile=0.9"`, or a `Policy`. Of some the
-            parameters can be found while it runs: `"gdj:percentile=auto"`.
+            parameters can be found while it runs: `"gdj:percentile=auto"`. With `"auto"` the policy
+            itself is, and the layout: `explain()` tells which, and why.
         budget: the rows (with `sized`: bytes) that may be held; None for all that the window needs.
         within: the window, in units of time, or with `window="count"` in tuples of the stream.
         joins: which streams meet on which attributes; see `core.shape`.
@@ -69,7 +76,7 @@ class Join:
 
     def __init__(
         self,
-        policy: str | Policy | Chosen = "clock",
+        policy: str | Policy | Chosen = policies.DEFAULT,
         budget: int | None = None,
         *,
         within: int | None = None,
@@ -94,20 +101,27 @@ class Join:
             self.chosen = Chosen(KEEP_ALL, {})
         self.budget = budget
         self.within = within
-        self.layout = layout
         self.delay = delay
         self.clock = clock
         self.seed = seed
         self._dropping = make_dropping(drop, seed)
         self.models = None if models is None else tuple(models)
         self._slowest = clock == "slowest" and delay is not None and window == "time"
+        self._asked_layout = layout
         self.form = kernel.Form(shape, lanes, window == "count", together, sized)
         self._budgets = _budgets(budget, lanes, shares)
-        unknown = UNKNOWN_SCALE if scale is None else max(1, scale // lanes)
-        self._scales = [unknown] * lanes if budget is None or sized else self._budgets
+        self._scale = UNKNOWN_SCALE if scale is None else scale
+        self._scales = self._scales_of(self._budgets)
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
+        self._ring: Ring | None = None
+        self._fallen_back = ""
+        self._tuner: Tuner | Chooser | None = None
+        self._ruling = self.chosen
+        if self.chosen.policy is policies.AUTO:
+            self._make_chooser()
+        elif self.chosen.is_tuned:
+            self._make_tuner()
         self._states = self._fresh_states()
-        self._tuner = self._make_tuner()
         self._next_row = 0
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
         self._dropped = np.zeros(shape.streams, np.int64)
@@ -157,10 +171,10 @@ class Join:
 
     def _batch(self, side, key, time, end, null, size) -> Batch:
         """Check a batch, and count who is in it."""
-        if self.chosen.policy.needs_window and self.within is None and end is None:
+        if self._ruling.policy.needs_window and self.within is None and end is None:
             raise BadInput(
-                f"policy {self.chosen.policy.name!r} weighs what remains of a window, and there is "
-                "none; pass within=, or end= with the rows"
+                f"policy {self._ruling.policy.name!r} weighs what remains of a window, and there "
+                "is none; pass within=, or end= with the rows"
             )
         window = Window(self.within, self.form.counting, self.delay, self.watermark)
         batch = prepare(
@@ -182,9 +196,8 @@ class Join:
             stop = self._chunk_end(rows, start)
             self._reserve(stop - start)
             parts += self._run(rows, start, stop, emit, width)
-            self._states = tuple(refreshed(self.chosen.policy, each) for each in self._states)
-            if self._tuner is not None and self._tuner.take(stop):
-                self._states = tuple(self._tuner.adopted(each) for each in self._states)
+            self._states = tuple(refreshed(self._ruling.policy, each) for each in self._states)
+            self._learn(rows, start, stop)
             start = stop
         return np.concatenate(parts)
 
@@ -192,7 +205,7 @@ class Join:
         self, rows: kernel.Rows, start: int, stop: int, emit: int, width: int
     ) -> list[np.ndarray]:
         """Take some rows, coming back with a larger page whenever the results fill the last one."""
-        run = kernel.compile_join(self.chosen.policy, self.form)
+        run = kernel.compile_join(self._ruling.policy, self.form)
         parts = []
         page = (0, 2 * (stop - start), stop - start)[emit]
         while start < stop:
@@ -207,7 +220,7 @@ class Join:
 
     def _chunk_end(self, rows: kernel.Rows, start: int) -> int:
         taken = len(rows.stream)
-        stop = min(start + CHUNK, taken, start + most_arrivals(self.chosen.policy, self._states))
+        stop = min(start + CHUNK, taken, start + most_arrivals(self._ruling.policy, self._states))
         if self._tuner is not None:
             stop = self._tuner.stop(stop)
         if self.form.together:  # rows of one time must not be torn apart
@@ -215,34 +228,125 @@ class Join:
                 stop += 1
         return stop
 
-    def _make_tuner(self) -> Tuner | None:
-        if not self.chosen.is_tuned:
-            return None
-        share = share_of(sum(self._budgets), self.form.sized)
-        tools = Tools(lambda chosen: self._miniature(chosen, share), _show, _found, Join.restore)
-        return Tuner(self.chosen, share, tools)
+    def _learn(self, rows: kernel.Rows, start: int, stop: int) -> None:
+        """Let whoever finds parameters or policies know what came, and do what it says."""
+        if isinstance(self._tuner, Tuner) and self._tuner.take(stop):
+            self._states = tuple(self._tuner.adopted(each) for each in self._states)
+        if isinstance(self._tuner, Chooser):
+            assert self._ring is not None
+            self._ring.add(tuple(each[start:stop] for each in self._shown(rows)))
+            if self._tuner.take(stop, self.results):
+                self._change_over(self._tuner.in_force)
+            if self._tuner.looked:
+                self._move_lanes()
 
-    def _miniature(self, chosen: Chosen, share: float) -> "Join":
-        """Return a join like this one for a share of the keys."""
+    def _make_tuner(self) -> None:
+        share = share_of(sum(self._budgets), self.form.sized)
+        self._tuner = Tuner(self.chosen, self._shares, share, self._tools(share))
+
+    def _make_chooser(self) -> None:
+        """Let the candidates be tried, if there is room for it."""
+        families = policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
+        self._ruling = families[0][0]
+        self._fallen_back = fallback(sum(self._budgets), self.form.sized, str(self._ruling))
+        if self._fallen_back:
+            return
+        share = share_of(sum(self._budgets), self.form.sized)
+        free = bool(self.chosen.all_params["split"]) and self.layout == "unified"
+        tried = candidates(families, self.form.shape.streams, free)
+        if self.layout == "split":
+            tried = tuple(each._replace(shares=self._shares) for each in tried)
+        self._ring = Ring(room_for(sum(self._budgets), self.form.sized))
+        self._tuner = Chooser(tried, share, self._tools(share), self._ring)
+
+    def _tools(self, share: float) -> Tools:
+        return Tools(lambda each: self._miniature(each, share), _show, _found, Join.restore)
+
+    @property
+    def layout(self) -> str:
+        """`unified`, or `split` into one memory per stream."""
+        return "split" if self.form.lanes > 1 else "unified"
+
+    @property
+    def _shares(self) -> tuple[float, ...] | None:
+        total = sum(self._budgets)
+        return None if self.form.lanes == 1 else tuple(each / total for each in self._budgets)
+
+    def _scales_of(self, budgets: list[int]) -> list[int]:
+        """Return how many rows each memory is expected to hold."""
+        if self.budget is None or self.form.sized:
+            return [max(1, self._scale // len(budgets))] * len(budgets)
+        return budgets
+
+    def _miniature(self, candidate: Candidate, share: float) -> "Join":
+        """Return a join like this one, ruled by a candidate, for a share of the keys."""
         form = self.form
-        budgets = [max(1, round(each * share)) for each in self._budgets]
+        lanes = 1 if candidate.shares is None else form.shape.streams
+        parts = split_budget(sum(self._budgets), lanes, candidate.shares)
+        cold = 1.0
+        if isinstance(self._tuner, Chooser):
+            cold = cold_share(self._tables.held.key[self._live(), 0], self._tuner.hot)
+        budgets = [max(1, round(each * share * cold)) for each in parts]
         within = self.within
         if form.counting and within is not None:
             within = max(1, round(within * share))
         return Join(
-            chosen,
+            candidate.chosen,
             sum(budgets),
             within=within,
             window="count" if form.counting else "time",
             joins=form.shape.joins,
-            layout=self.layout,
+            layout=candidate.layout,
             shares=[each / sum(budgets) for each in budgets],
             delay=self.delay,
             clock=self.clock,
             together=form.together,
             sized=form.sized,
             seed=self.seed,
+            models=self.models,
         )
+
+    def _lay_out(self, candidate: Candidate) -> None:
+        """Divide the memory as a candidate has it; each part keeps what it holds."""
+        lanes = 1 if candidate.shares is None else self.form.shape.streams
+        held, live = self._tables.held.at, self._live()
+        size = held["size"][live] if self.form.sized else np.ones(len(live), np.int64)
+        lane = held["stream"][live] if lanes > 1 else np.zeros(len(live), np.int64)
+        used = np.bincount(lane, size, lanes).astype(np.int64)
+        self.form = self.form._replace(lanes=lanes)
+        self._budgets = split_budget(sum(self._budgets), lanes, candidate.shares)
+        self._scales = self._scales_of(self._budgets)
+        target = np.array(self._budgets)
+        sizes = np.stack([used, moved(used, used, target)], axis=1)
+        self._tables = self._tables._replace(lanes=np.ascontiguousarray(sizes))
+
+    def _move_lanes(self) -> None:
+        """Bring the memories of a new layout nearer to their sizes."""
+        lanes, target = self._tables.lanes, np.array(self._budgets)
+        if (lanes[:, kernel.BUDGET] != target).any():
+            used, sizes = lanes[:, kernel.USED], lanes[:, kernel.BUDGET]
+            lanes[:, kernel.BUDGET] = moved(used, sizes, target)
+
+    def _change_over(self, candidate: Candidate) -> None:
+        """Let another candidate rule, after it has lived through what came lately."""
+        self._lay_out(candidate)
+        self._ruling = candidate.chosen
+        self._states = self._fresh_states()
+        assert self._ring is not None
+        stream, key, time, deadline, *size = self._ring.columns()
+        if self._ruling.policy.reserve is not None:
+            reserve = self._ruling.policy.reserve
+            self._states = tuple(reserve(each, len(time)) for each in self._states)
+        unknown = np.full(len(time), -1)
+        rows = kernel.Rows(stream, key, time, deadline, unknown, size[0] if size else unknown[:0])
+        now = int(self._tables.marks[kernel.NOW])
+        nows = np.arange(now - len(time), now) + 1 if self.form.counting else time
+        live = self._live()
+        live = live[np.argsort(self._tables.held.at["time"][live], kind="stable")]
+        known = np.zeros(capacity_of(self._tables.free) + 1, bool)
+        adopt = compile_join_adoption(self._ruling.policy, self.form)
+        adopt(self._tables, self._states, live, rows, np.maximum.accumulate(nows), known)
+        self._states = tuple(refreshed(self._ruling.policy, each) for each in self._states)
 
     def _shown(self, rows: kernel.Rows) -> Columns:
         """Return what a miniature has to know of the rows."""
@@ -252,7 +356,18 @@ class Join:
     @property
     def in_force(self) -> Chosen:
         """The policy with the parameters that are in force now, also those found by itself."""
-        return self.chosen if self._tuner is None else self._tuner.in_force
+        return self._tuner.in_force.chosen if isinstance(self._tuner, Tuner) else self._ruling
+
+    @property
+    def chooser(self) -> Chooser | None:
+        """Who chooses the policy, with `auto`."""
+        return self._tuner if isinstance(self._tuner, Chooser) else None
+
+    def explain(self) -> dict[str, Any]:
+        """Return what rules, and with `auto` since when, why, and what else was tried."""
+        facts: dict[str, Any] = {"policy": str(self.chosen), "in_force": str(self.in_force)}
+        facts |= {"layout": self.layout, "why": self._fallen_back or "as asked"}
+        return facts | self._tuner.explain() if isinstance(self._tuner, Chooser) else facts
 
     def _matches(self, found: np.ndarray) -> Matches:
         sides = self.form.shape.sides
@@ -263,7 +378,7 @@ class Join:
     def _fresh_states(self) -> tuple[Any, ...]:
         capacity = capacity_of(self._tables.free)
         return tuple(
-            self.chosen.make_state(
+            self._ruling.make_state(
                 Setup(
                     capacity,
                     scale,
@@ -285,7 +400,7 @@ class Join:
             wanted = min(wanted, most)
         if wanted > capacity:
             self._grow(max(wanted, min(capacity * 3 // 2, most)))
-        reserve = self.chosen.policy.reserve
+        reserve = self._ruling.policy.reserve
         if reserve is not None:
             self._states = tuple(reserve(state, arrivals) for state in self._states)
 
@@ -392,7 +507,14 @@ class Join:
 
     def check(self) -> None:
         """Recount every structure; raises AssertionError where two of them disagree."""
-        recount(self._tables, self._states, self.chosen.policy, self.form, self._live())
+        recount(
+            self._tables,
+            self._states,
+            self._ruling.policy,
+            self.form,
+            self._live(),
+            sum(self._budgets),
+        )
 
     def save(self) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays; `restore` goes on as if nothing had happened."""
@@ -419,6 +541,9 @@ class Join:
                 saved |= flatten(state, f"policy.{lane}")
         if self._tuner is not None:
             saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
+        if self._ring is not None:
+            saved |= {f"ring.{name}": array for name, array in self._ring.save().items()}
+            saved["lanes"] = self._tables.lanes[:, kernel.BUDGET].copy()
         saved["header"] = pack_header(self._header())
         return saved
 
@@ -440,6 +565,7 @@ class Join:
             "within": self.within,
             "window": "count" if self.form.counting else "time",
             "layout": self.layout,
+            "asked_layout": self._asked_layout,
             "joins": self.form.shape.joins,
             "delay": self.delay,
             "clock": self.clock,
@@ -466,8 +592,9 @@ class Join:
         """
         header = unpack_header(saved, "join", FORMAT)
         shares = None
-        if header["budget"] is not None:
+        if header["budget"] is not None and header["layout"] == "split":
             shares = [part / sum(header["budgets"]) for part in header["budgets"]]
+        asked = header.get("asked_layout", header["layout"])  # states saved before there was one
         before = Chosen(policies.named(header["policy"]), header["params"])
         after = before if policy is None else policies.choose(policy, JOINING)
         join = cls(
@@ -476,8 +603,8 @@ class Join:
             within=header["within"],
             window=header["window"],
             joins=tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
-            layout=header["layout"],
-            shares=shares,
+            layout=asked,
+            shares=shares if asked == "split" else None,
             delay=header["delay"],
             clock=header["clock"],
             drop=header.get("drop", 0.0),  # states saved before there was one
@@ -485,14 +612,31 @@ class Join:
             sized=header["sized"],
             seed=header["seed"],
         )
-        same_policy = str(join.chosen) == str(before)
+        # Beside a very small budget nothing is tried, and another one rules.
+        as_tried = (join._tuner is not None) == ("tuner.numbers" in saved)
+        same_policy = str(join.chosen) == str(before) and as_tried
+        resized = join.budget != header["budget"]
         if same_policy:  # a policy's tables keep the scale that they were made for
+            if join._tuner is not None:
+                join._tuner.load(part(saved, "tuner."), resized)
+            if isinstance(join._tuner, Chooser):
+                join._go_on(saved, resized)
             join._scales = header["scales"]
             join._states = join._fresh_states()
-            if join._tuner is not None:
-                join._tuner.load(part(saved, "tuner."), join.budget != header["budget"])
         join._load(saved, header, same_policy)
+        if isinstance(join._tuner, Chooser) and (resized or not same_policy):
+            join._tuner.begin(join.results)
         return join
+
+    def _go_on(self, saved: dict[str, np.ndarray], resized: bool) -> None:
+        """Let the candidate rule that was saved as the one in force."""
+        assert isinstance(self._tuner, Chooser)
+        assert self._ring is not None
+        self._ruling = self._tuner.in_force.chosen
+        self._lay_out(self._tuner.in_force)
+        self._ring.load(part(saved, "ring."))
+        if not resized:  # on their way to their sizes they may hold more: nobody has to go for it
+            self._tables.lanes[:, kernel.BUDGET] = sum(self._budgets)
 
     def _load(self, saved: dict[str, np.ndarray], header: dict[str, Any], same: bool) -> None:
         bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
@@ -529,9 +673,11 @@ class Join:
                 grown(unflatten(state, f"policy.{lane}", saved), state)
                 for lane, state in enumerate(self._states)
             )
-        rebuild = kernel.compile_rebuild(self.chosen.policy, self.form)
+        rebuild = kernel.compile_rebuild(self._ruling.policy, self.form)
         gone = np.zeros(capacity_of(tables.free) + 1, bool)
         rebuild(tables, self._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
+        if bound and "lanes" in saved and self.budget == header["budget"]:
+            self._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
 
     def _columns(self) -> list[str]:
         """Return the fields of a tuple that are worth saving."""

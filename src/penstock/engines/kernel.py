@@ -75,7 +75,7 @@ class Form(NamedTuple):
 
 
 @functools.cache
-def _places(form: Form):
+def places(form: Form):
     """Return the functions that know where a tuple belongs: its lane, its clock, its lists."""
     lanes, counting, plain = form.lanes, form.counting, form.shape.is_plain
     legs, leg_table = form.shape.legs, form.shape.leg_table
@@ -113,7 +113,7 @@ def _places(form: Form):
 
 
 @functools.cache
-def _readers(form: Form):
+def readers(form: Form):
     """Return the functions that read a batch: seat a row, look ahead, tell the time, pair up."""
     shape, counting, sized = form.shape, form.counting, form.sized
     attributes = shape.attributes
@@ -173,7 +173,7 @@ def _readers(form: Form):
 
 def _remover(policy: Policy, form: Form):
     """Return the function that takes a tuple out of every table."""
-    lane_of, clock_of, _, unhang = _places(form)
+    lane_of, clock_of, _, unhang = places(form)
     on_remove, sized = policy.on_remove, form.sized
 
     @jit
@@ -194,7 +194,7 @@ def _remover(policy: Policy, form: Form):
 
 def _prober(policy: Policy, form: Form):
     """Return the function that matches the newcomer with what is held."""
-    lane_of, _, _, _ = _places(form)
+    lane_of, _, _, _ = places(form)
     shape, counting = form.shape, form.counting
     on_match = policy.on_match
     plain, several_joins = shape.is_plain, len(shape.joins) > 1
@@ -338,10 +338,10 @@ def compile_join(policy: Policy, form: Form):
     """
     shape, lanes, counting, together, sized = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
-    lane_of, clock_of, hang, _ = _places(form)
+    lane_of, clock_of, hang, _ = places(form)
     remove = _remover(policy, form)
     probe, foresee = _prober(policy, form)
-    seat, look_ahead, clock_at, pair_up = _readers(form)
+    seat, look_ahead, clock_at, pair_up = readers(form)
     attributes = shape.attributes
 
     @jit
@@ -482,7 +482,7 @@ def compile_rebuild(policy: Policy, form: Form):
     policy meets each of them as if it had just been kept. If the budget has become smaller, the
     policy then gives up what is too much.
     """
-    lane_of, clock_of, hang, _ = _places(form)
+    lane_of, clock_of, hang, _ = places(form)
     remove = _remover(policy, form)
     on_insert, choose_victim = policy.on_insert, policy.choose_victim
     attributes, sized = form.shape.attributes, form.sized

@@ -28,7 +28,11 @@ from ..core.policy import (
 from ..core.slots import FOREVER, Held, make_held
 from ..errors import BadInput
 from . import upkeep
+from .candidate import Candidate, candidates
+from .changeover import compile_cache_adoption
+from .chooser import Chooser, fallback
 from .refresh import most_arrivals, refreshed
+from .ring import Ring, room_for
 from .saved import flatten, pack_header, part, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
 from .trials import Columns, Tools
@@ -166,7 +170,7 @@ class Lookup:
 
     def __init__(
         self,
-        policy: str | Policy | Chosen = "lru",
+        policy: str | Policy | Chosen = policies.DEFAULT,
         budget: int | None = None,
         *,
         sized: bool = False,
@@ -194,8 +198,15 @@ class Lookup:
             keymap.make_buckets(capacity, roomy=True),
             np.zeros(6, np.int64),
         )
+        self._ring: Ring | None = None
+        self._fallen_back = ""
+        self._tuner: Tuner | Chooser | None = None
+        self._ruling = self.chosen
+        if self.chosen.policy is policies.AUTO:
+            self._make_chooser()
+        elif self.chosen.is_tuned:
+            self._tuner = Tuner(self.chosen, None, self._sampled, self._tools())
         self._state = self._fresh_state()
-        self._tuner = self._make_tuner()
 
     def push(
         self, key: npt.ArrayLike, *, size: npt.ArrayLike | None = None, emit: bool = True
@@ -208,21 +219,31 @@ class Lookup:
         keys = _keys(key)
         sizes = _sizes(size, len(keys)) if self.sized else np.empty(0, np.int64)
         out = _outcome(len(keys) if emit else 0)
-        run = compile_lookup(self.chosen.policy, self.sized)
-        start, policy = 0, self.chosen.policy
+        start, shown = 0, (keys, sizes) if self.sized else (keys,)
         if self._tuner is not None:
-            self._tuner.watch((keys, sizes) if self.sized else (keys,), keys)
+            self._tuner.watch(shown, keys)
         while start < len(keys):
+            policy = self._ruling.policy
+            run = compile_lookup(policy, self.sized)
             stop = min(start + CHUNK, len(keys), start + most_arrivals(policy, [self._state]))
             if self._tuner is not None:
                 stop = self._tuner.stop(stop)
             self._reserve(stop - start)
             run(self._tables, self._state, keys, sizes, start, stop, self._limit, emit, out)
             self._state = refreshed(policy, self._state)
-            if self._tuner is not None and self._tuner.take(stop):
-                self._state = self._tuner.adopted(self._state)
+            self._learn(shown, start, stop)
             start = stop
         return out
+
+    def _learn(self, shown: Columns, start: int, stop: int) -> None:
+        """Let whoever finds parameters or policies know what came, and do what it says."""
+        if isinstance(self._tuner, Tuner) and self._tuner.take(stop):
+            self._state = self._tuner.adopted(self._state)
+        if isinstance(self._tuner, Chooser):
+            assert self._ring is not None
+            self._ring.add(tuple(each[start:stop] for each in shown))
+            if self._tuner.take(stop, self.hits):
+                self._change_over(self._tuner.in_force)
 
     def find(self, key: npt.ArrayLike) -> np.ndarray:
         """Return the slot of each key, -1 where it is not cached; asking changes nothing."""
@@ -242,30 +263,71 @@ class Lookup:
         """
         keys = _keys(key)
         gone = np.zeros(len(keys), bool)
-        run = upkeep.compile_discard(self.chosen.policy, self.sized)
+        run = upkeep.compile_discard(self._ruling.policy, self.sized)
         run(self._tables, self._state, keys, gone)
         return gone
 
-    def _make_tuner(self) -> Tuner | None:
-        if not self.chosen.is_tuned:
-            return None
-        share = share_of(self._limit, self.sized)
-        budget = max(1, round(self._limit * share))
-        tools = Tools(
-            lambda chosen: Lookup(chosen, budget, sized=self.sized), _show, _found, Lookup.restore
-        )
-        return Tuner(self.chosen, share, tools)
+    @property
+    def _sampled(self) -> float:
+        """The share of the keys that a miniature sees."""
+        return share_of(self._limit, self.sized)
+
+    def _tools(self) -> Tools:
+        return Tools(self._miniature, _show, _found, Lookup.restore)
+
+    def _miniature(self, candidate: Candidate) -> "Lookup":
+        """Return a cache like this one, ruled by a candidate, for a share of the keys.
+
+        A hot key takes one row, as any other does, so that nothing is to be left out for it.
+        """
+        budget = max(1, round(self._limit * self._sampled))
+        return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model)
+
+    def _make_chooser(self) -> None:
+        """Let the candidates be tried, if there is room for it."""
+        families = policies.families(CACHING, plain=True, windowed=False)
+        self._ruling = families[0][0]
+        self._fallen_back = fallback(self._limit, self.sized, str(self._ruling))
+        if not self._fallen_back:
+            self._ring = Ring(room_for(self._limit, self.sized))
+            tried = candidates(families, 1, split=False)
+            self._tuner = Chooser(tried, self._sampled, self._tools(), self._ring)
+
+    def _change_over(self, candidate: Candidate) -> None:
+        """Let another candidate rule, after it has lived through what came lately."""
+        assert self._ring is not None
+        keys = self._ring.columns()[0]
+        self._ruling = candidate.chosen
+        self._state = self._fresh_state()
+        reserve = self._ruling.policy.reserve
+        if reserve is not None:
+            self._state = reserve(self._state, len(keys))
+        adopt = compile_cache_adoption(self._ruling.policy)
+        first = int(self._tables.counts[TAKEN]) - len(keys)
+        adopt(self._tables, self._state, self._live(), keys, first, REFERENCE)
+        self._state = refreshed(self._ruling.policy, self._state)
 
     @property
     def in_force(self) -> Chosen:
         """The policy with the parameters that are in force now, also those found by itself."""
-        return self.chosen if self._tuner is None else self._tuner.in_force
+        return self._tuner.in_force.chosen if isinstance(self._tuner, Tuner) else self._ruling
+
+    @property
+    def chooser(self) -> Chooser | None:
+        """Who chooses the policy, with `auto`."""
+        return self._tuner if isinstance(self._tuner, Chooser) else None
+
+    def explain(self) -> dict[str, Any]:
+        """Return what rules, and with `auto` since when, why, and what else was tried."""
+        facts: dict[str, Any] = {"policy": str(self.chosen), "in_force": str(self.in_force)}
+        facts |= {"why": self._fallen_back or "as asked"}
+        return facts | self._tuner.explain() if isinstance(self._tuner, Chooser) else facts
 
     def _fresh_state(self) -> Any:
         capacity = capacity_of(self._tables.free)
         models = None if self.model is None else (None, self.model)
         setup = Setup(capacity, self._scale, self.seed, problem=CACHING, models=models)
-        return self.chosen.make_state(setup)
+        return self._ruling.make_state(setup)
 
     def _reserve(self, references: int) -> None:
         capacity = capacity_of(self._tables.free)
@@ -274,7 +336,7 @@ class Lookup:
             wanted = min(wanted, self._limit)
         if wanted > capacity:
             self._grow(max(wanted, min(capacity * 3 // 2, self._limit)))
-        reserve = self.chosen.policy.reserve
+        reserve = self._ruling.policy.reserve
         if reserve is not None:
             self._state = reserve(self._state, references)
 
@@ -336,7 +398,7 @@ class Lookup:
         found = [keymap.seek(tables.buckets, 0, by_slot, by_slot[slot]) for slot in live]
         assert found == live.tolist()
         assert int((tables.buckets != keymap.EMPTY).sum()) == len(live)
-        tracked = self.chosen.policy.tracked
+        tracked = self._ruling.policy.tracked
         assert tracked is None or tracked(self._state) == len(live)
 
     def save(self) -> dict[str, np.ndarray]:
@@ -360,6 +422,8 @@ class Lookup:
         saved["counts"] = tables.counts.copy()
         if self._tuner is not None:
             saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
+        if self._ring is not None:
+            saved |= {f"ring.{name}": array for name, array in self._ring.save().items()}
         return saved | flatten(self._state, "policy")
 
     @classmethod
@@ -384,15 +448,23 @@ class Lookup:
             sized=header["sized"],
             seed=header["seed"],
         )
-        same_policy = str(cache.chosen) == str(before)
+        # Beside a very small budget nothing is tried, and another one rules.
+        as_tried = (cache._tuner is not None) == ("tuner.numbers" in saved)
+        same_policy = str(cache.chosen) == str(before) and as_tried
+        resized = cache.budget != header["budget"]
         if same_policy:  # a policy's tables keep the scale that they were made for
             cache._scale = header["scale"]
-            cache._state = cache._fresh_state()
             if cache._tuner is not None:
-                cache._tuner.load(part(saved, "tuner."), cache.budget != header["budget"])
+                cache._tuner.load(part(saved, "tuner."), resized)
+            if isinstance(cache._tuner, Chooser) and cache._ring is not None:
+                cache._ruling = cache._tuner.in_force.chosen
+                cache._ring.load(part(saved, "ring."))
+            cache._state = cache._fresh_state()
         if header["capacity"] > capacity_of(cache._tables.free):
             cache._grow(header["capacity"])
         cache._load(saved, same_policy)
+        if isinstance(cache._tuner, Chooser) and (resized or not same_policy):
+            cache._tuner.begin(cache.hits)
         return cache
 
     def _load(self, saved: dict[str, np.ndarray], same_policy: bool) -> None:
@@ -407,7 +479,7 @@ class Lookup:
             # A larger budget has made larger tables; what was saved must have room for them too.
             self._state = grown(unflatten(self._state, "policy", saved), self._state)
         if not same_policy or self.used > self._limit:
-            settle = upkeep.compile_settle(self.chosen.policy, self.sized)
+            settle = upkeep.compile_settle(self._ruling.policy, self.sized)
             gone = np.zeros(capacity_of(tables.free) + 1, bool)
             settle(tables, self._state, live, gone, not same_policy, self._limit)
 

@@ -1,16 +1,15 @@
 """Several policies tried out side by side: each rules a miniature of the engine, fed the same rows.
 
-The miniatures live as long as the engine does. To replay what came lately from an empty memory
+The miniatures live as long as they are awake. To replay what came lately from an empty memory
 would be simpler, but flatters policies that never forget: what they hold on to does harm only
 later.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.policy import Chosen
 from .saved import part
 
 Columns = tuple[np.ndarray, ...]
@@ -19,55 +18,61 @@ Columns = tuple[np.ndarray, ...]
 class Tools(NamedTuple):
     """How to deal with the miniatures of one kind of engine."""
 
-    make: Callable[[Chosen], Any]
+    make: Callable[[Any], Any]  # from a candidate
     push: Callable[[Any, Columns], object]
     results: Callable[[Any], int]  # so far
     restore: Callable[[dict[str, np.ndarray]], Any]
 
 
 class Trials:
-    """One miniature per candidate.
+    """One miniature per candidate that is awake, by its number.
 
     They are made, or restored, when there is something to show them: a saved state is often only
     passed on.
     """
 
-    def __init__(self, candidates: Sequence[Chosen], tools: Tools):
+    def __init__(self, candidates: Iterable[Any], tools: Tools):
         self.candidates = tuple(candidates)
         self._tools = tools
-        self._miniatures: list[Any] = []
+        self._miniatures: dict[int, Any] = {}
         self._saved: dict[str, np.ndarray] = {}
 
-    def push(self, columns: Columns) -> np.ndarray:
-        """Show rows to all of them; return what each found in these: float64[candidates]."""
-        self._wake()
-        before = self._results()
-        for each in self._miniatures:
+    def push(self, columns: Columns, numbers: Iterable[int] | None = None) -> np.ndarray:
+        """Show rows to all, or some; return what each found in these: float64[candidates]."""
+        found = np.zeros(len(self.candidates))
+        for number in range(len(self.candidates)) if numbers is None else numbers:
+            each = self._awake(number)
+            before = self._tools.results(each)
             self._tools.push(each, columns)
-        return self._results() - before
+            found[number] = self._tools.results(each) - before
+        return found
 
-    def _results(self) -> np.ndarray:
-        return np.array([self._tools.results(each) for each in self._miniatures], np.float64)
+    def forget(self, number: int) -> None:
+        """Let a miniature go."""
+        self._awake(number)
+        del self._miniatures[number]
 
-    def _wake(self) -> None:
-        if self._miniatures:
-            return
-        if self._saved:
-            parts = (part(self._saved, f"{number}.") for number in range(len(self.candidates)))
-            self._miniatures = [self._tools.restore(each) for each in parts]
-        else:
-            self._miniatures = [self._tools.make(each) for each in self.candidates]
+    def _awake(self, number: int) -> Any:
+        if number not in self._miniatures:
+            saved = part(self._saved, f"{number}.")
+            self._saved = {
+                name: array
+                for name, array in self._saved.items()
+                if not name.startswith(f"{number}.")
+            }
+            self._miniatures[number] = (
+                self._tools.restore(saved) if saved else self._tools.make(self.candidates[number])
+            )
+        return self._miniatures[number]
 
     def save(self) -> dict[str, np.ndarray]:
         """Return all of them as plain arrays."""
-        if not self._miniatures:
-            return self._saved
-        return {
+        return self._saved | {
             f"{number}.{name}": array
-            for number, each in enumerate(self._miniatures)
+            for number, each in self._miniatures.items()
             for name, array in each.save().items()
         }
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on where `save` left off."""
-        self._miniatures, self._saved = [], saved
+        self._miniatures, self._saved = {}, saved

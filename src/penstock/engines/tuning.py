@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..core.policy import Chosen, Setup
-from .sample import sampled
+from .candidate import Candidate
 from .saved import part
 from .trials import Columns, Tools, Trials
+from .waiting import Waiting
 
 ROOM = 512  # tuples in a miniature
 ROW_BYTES = 100  # assumed of a row where the budget is in bytes
@@ -42,33 +43,29 @@ class Tuner:
     say so with `take`. If that returns True other parameters are in force: `adopted` by the state.
     """
 
-    def __init__(self, chosen: Chosen, share: float, tools: Tools):
-        self.share = share
-        self._trials = Trials(chosen.candidates, tools)
+    def __init__(
+        self, chosen: Chosen, shares: tuple[float, ...] | None, share: float, tools: Tools
+    ):
+        self._trials = Trials([Candidate(each, shares) for each in chosen.candidates], tools)
         # Made at once, so that values which do not go together are refused at once.
         self._settings = [each.make_state(Setup(1)) for each in chosen.candidates]
         self._choice = chosen.candidates.index(chosen.starting)
         self._found = np.zeros(len(chosen.candidates))
         self._seen = 0  # sampled rows
-        self._waiting: list[Columns] = []  # rows that the miniatures have not been shown yet
-        self._waits = 0  # how many
-        self._batch: Columns = ()
-        self._places = np.zeros(0, np.int64)  # of the sampled rows in the batch
-        self._next = 0  # the first of the places that was not taken
+        self._waiting = Waiting(share)
 
     @property
-    def in_force(self) -> Chosen:
+    def in_force(self) -> Candidate:
         """The candidate that is in force."""
         return self._trials.candidates[self._choice]
 
     def watch(self, columns: Columns, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
-        self._batch, self._places, self._next = columns, sampled(key, self.share), 0
+        self._waiting.watch(columns, key)
 
     def stop(self, most: int) -> int:
         """Return up to which row to go before asking again, `most` at most."""
-        last = self._next + self._need - self._waits - 1
-        return min(most, int(self._places[last]) + 1) if last < len(self._places) else most
+        return self._waiting.stop(most, self._need)
 
     @property
     def _need(self) -> int:
@@ -77,22 +74,14 @@ class Tuner:
 
     def take(self, stop: int) -> bool:
         """Take note that the rows before `stop` were taken; tell whether to go on otherwise."""
-        end = int(np.searchsorted(self._places, stop))
-        chosen = self._places[self._next : end]
-        if len(chosen):
-            self._waiting.append(tuple(column[chosen] for column in self._batch))
-            self._waits += len(chosen)
-        self._next = end
-        if end == len(self._places):
-            self._batch = ()  # it belongs to the caller
-        return self._waits >= self._need and self._choose()
+        return self._waiting.take(stop) >= self._need and self._choose()
 
     def _choose(self) -> bool:
-        found = self._trials.push(_joined(self._waiting))
+        waited = self._waiting.count
+        found = self._trials.push(self._waiting.leave())
         # Not an exponential: it must come out the same to the last bit everywhere.
-        self._found = self._found * max(0.0, 1 - self._waits / LIFE) + found
-        self._seen += self._waits
-        self._waiting, self._waits = [], 0
+        self._found = self._found * max(0.0, 1 - waited / LIFE) + found
+        self._seen += waited
         best = int(np.argmax(self._found))
         if self._found[best] <= LEAD * self._found[self._choice] + 1:
             return False
@@ -101,30 +90,23 @@ class Tuner:
 
     def adopted(self, state: Any) -> Any:
         """Return the state of the policy under the parameters in force."""
-        retuned = self.in_force.policy.retuned
+        retuned = self.in_force.chosen.policy.retuned
         assert retuned is not None
         return retuned(state, self._settings[self._choice])
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
         saved = {f"trials.{name}": array for name, array in self._trials.save().items()}
-        if self._waiting:
-            columns = _joined(self._waiting)
-            saved |= {f"waiting.{number}": column for number, column in enumerate(columns)}
-        saved["numbers"] = np.array([self._choice, self._seen, self._waits])
+        saved |= {f"waiting.{name}": array for name, array in self._waiting.save().items()}
+        saved["numbers"] = np.array([self._choice, self._seen])
         return saved | {"found": self._found.copy()}
 
     def load(self, saved: dict[str, np.ndarray], resized: bool = False) -> None:
         """Go on where `save` left off; if the memory was resized only with the choice."""
-        self._choice, seen, waits = saved["numbers"].tolist()
+        self._choice, seen = saved["numbers"].tolist()[:2]
         if resized:
             return
-        self._seen, self._waits = seen, waits
+        self._seen = seen
         self._found = np.array(saved["found"])
         self._trials.load(part(saved, "trials."))
-        waiting = part(saved, "waiting.")
-        self._waiting = [tuple(waiting[str(n)] for n in range(len(waiting)))] if waiting else []
-
-
-def _joined(parts: list[Columns]) -> Columns:
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+        self._waiting.load(part(saved, "waiting."))

@@ -41,6 +41,7 @@ from .benefit import caching as caching_benefit
 from .cells import Floats, Ints, to_cells
 from .history import Now
 from .lasting import Lasting
+from .noise import Discrete
 from .normal import cell_mass
 from .seasonal import Seasonal
 from .stationary import Stationary
@@ -50,6 +51,7 @@ from .walk import Walk
 FINE = 8  # points a cell where a line passes between whole numbers
 WIDEST = 1 << 16  # points of a curve
 WALK_STEPS = 2048  # after which a walk may be anywhere
+WALK_CELLS = 64  # into which a step is divided at least where it is wide
 WALK_AHEAD = 64  # steps looked ahead at least: what is far and hardly counts is still ranked
 REACH = 5.0  # standard deviations of an autoregression that a surface covers
 CONTROL = (41, 81)  # points at which a surface is worked out: last values, values
@@ -167,24 +169,39 @@ def _along(mass: Floats, slope: int, alpha: float) -> Floats:
 
 def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> Table:
     weights = _weights(lastings, WALK_STEPS, WALK_AHEAD)
-    reached, lowest = [model.step.mass], [model.step.lowest]
+    step, cells = _coarse(model.step)
+    reached, lowest = [step.mass], [step.lowest]
     for _ in range(1, weights.shape[1]):
-        mass = np.convolve(reached[-1], model.step.mass)
+        mass = np.convolve(reached[-1], step.mass)
         seen = np.flatnonzero(mass > 1e-30)
         reached.append(mass[seen[0] : seen[-1] + 1])
-        lowest.append(lowest[-1] + model.step.lowest + int(seen[0]))
+        lowest.append(lowest[-1] + step.lowest + int(seen[0]))
     low = min(0, *lowest)
     high = max(0, *(a + len(b) - 1 for a, b in zip(lowest, reached)))
     way = np.zeros((weights.shape[1], high - low + 1))
     for row, first, mass in zip(way, lowest, reached):
-        row[first - low : first - low + len(mass)] = mass
+        row[first - low : first - low + len(mass)] = mass / cells
     if _symmetric(model):  # rounding must not break ties between left and right
         way = (way + way[:, ::-1]) / 2
     worth = weights @ (_first_visits(way, -low) if _needs_visits(lastings, caching) else way)
     if caching and not _needs_visits(lastings, caching):
         worth /= 1 + worth[:, -low, None]
-    numbers = _numbers(low=low)
+    numbers = _numbers(low=low * cells, step=cells)
     return Table(WALK, numbers, np.zeros(0, np.int64), worth[:, None, None, :])
+
+
+def _coarse(step: Discrete) -> tuple[Discrete, int]:
+    """Return the step of a walk in cells taken together, and how many these are: an odd number.
+
+    Where a walk goes far in a step, neighbours are worth nearly the same, and to follow it cell by
+    cell would take minutes.
+    """
+    cells = len(step.mass) // WALK_CELLS
+    cells += 1 - cells % 2
+    if cells == 1:
+        return step, 1
+    place = (np.arange(step.lowest, step.highest + 1) + cells // 2) // cells
+    return Discrete(int(place[0]), np.bincount(place - place[0], step.mass).astype(float)), cells
 
 
 def _symmetric(model: Walk) -> bool:

@@ -6,6 +6,7 @@ To add one, write its file, its test, and its line here (CONTRIBUTING tells how)
 from ..core.policy import KEEP_ALL, Chosen, Policy, parse
 from ..errors import BadInput
 from .age import AGE
+from .auto import AUTO, FAMILIES
 from .clock import CLOCK
 from .elba import ELBA
 from .fifo import FIFO
@@ -19,6 +20,7 @@ from .life import LIFE
 from .lru import LRU
 from .prob import PROB
 from .rand import RAND
+from .rate import RATE
 from .s3fifo import S3FIFO
 from .sieve import SIEVE
 from .wtinylfu import WTINYLFU
@@ -41,10 +43,11 @@ ALL: tuple[Policy, ...] = (
     HIST,
     LBA,
     ELBA,
+    RATE,
 )
-DEFAULT = "clock"
+DEFAULT = "auto"
 
-__all__ = ["ALL", "DEFAULT", "Chosen", "Policy", "choose", "named"]
+__all__ = ["ALL", "AUTO", "DEFAULT", "FAMILIES", "Chosen", "Policy", "choose", "families", "named"]
 
 
 def choose(policy: str | Policy | Chosen, problem: str | None = None) -> Chosen:
@@ -54,7 +57,7 @@ def choose(policy: str | Policy | Chosen, problem: str | None = None) -> Chosen:
     'gdj:percentile=0.95'
     """
     if isinstance(policy, str):
-        chosen = parse(_by_form(policy), ALL)
+        chosen = parse(_by_form(policy), (*ALL, AUTO))
     else:
         chosen = policy if isinstance(policy, Chosen) else Chosen(policy, {})
     if problem is not None and problem not in chosen.policy.problems:
@@ -80,4 +83,23 @@ def _by_form(text: str) -> str:
 
 def named(name: str) -> Policy:
     """Return the policy of this name."""
-    return KEEP_ALL if name == KEEP_ALL.name else parse(name, ALL).policy
+    return KEEP_ALL if name == KEEP_ALL.name else parse(name, (*ALL, AUTO)).policy
+
+
+def families(problem: str, plain: bool, windowed: bool) -> list[list[Chosen]]:
+    """Return what `auto` chooses from, by families, as far as it is defined here.
+
+    >>> [str(each) for each in families("joining", plain=True, windowed=True)[0]]
+    ['rate', 'rate:remains=yes']
+    """
+    found = []
+    for family in FAMILIES[problem]:
+        chosen = [choose(each, problem) for each in family]
+        found.append([each for each in chosen if _is_defined(each, plain, windowed)])
+    return [family for family in found if family]
+
+
+def _is_defined(chosen: Chosen, plain: bool, windowed: bool) -> bool:
+    if chosen.policy.plain and not plain:
+        return False
+    return windowed or not (chosen.policy.needs_window or chosen.params.get("remains"))

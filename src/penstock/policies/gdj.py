@@ -123,4 +123,5 @@ GDJ = Policy(
     tracked=_tracked,
     tunable={"percentile": Tunable(PERCENTILES, 0.2)},
     retuned=retuned,
+    cost=1.5,
 )

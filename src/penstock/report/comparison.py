@@ -32,7 +32,7 @@ def as_html(report: dict[str, Any]) -> str:
         '<th scope="col" class="value">tuples/s</th></tr></thead>\n'
         f"<tbody>{rows}</tbody></table></div>\n"
         '<p class="quiet">Recall is the share of what an unlimited memory finds;'
-        " opt and lfd know the future.</p>"
+        " opt and lfd know the future.</p>" + "".join(map(_explained, scores))
     )
     return page(title, body)
 
@@ -47,6 +47,19 @@ def _row(score: dict[str, Any], best: bool) -> str:
         + f'<td class="bars"><span class="bar" style="width:{width:.2f}%"></span></td>'
         + f'<td class="value">{score["results"]["mean"]:,.0f}</td>'
         + f'<td class="value">{score["tuples_per_second"]:,}</td></tr>'
+    )
+
+
+def _explained(score: dict[str, Any]) -> str:
+    """Tell who ruled in the end where `auto` did, why, and what the others would have found."""
+    told = score.get("explained")
+    if told is None:
+        return ""
+    beside = ", ".join(f"{name} {share:.1%}" for name, share in told.get("scores", {}).items())
+    beside = f" Beside it, in miniature: {beside}." if beside else ""
+    return (
+        f'\n<p class="quiet">auto ended with {escape(told["in_force"])}: {escape(told["why"])}.'
+        f"{escape(beside)}</p>"
     )
 
 

@@ -125,7 +125,7 @@ def everybody(scenario: Scenario) -> list[str]:
     numeric = scenario.trace(0).value is not None
     return [
         policy.name
-        for policy in policies.ALL
+        for policy in (*policies.ALL, policies.AUTO)
         if scenario.problem in policy.problems
         and (scenario.windowed or not policy.needs_window)
         and (numeric or not policy.ordered)

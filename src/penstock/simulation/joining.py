@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import policies
 from ..engines import Join
 from ..engines.join import Matches
 from ..models import Model
@@ -32,7 +33,7 @@ class Joining(NamedTuple):
         assert chosen is not None, "hindsight does not join"
         if self.who.params.get("fit") == "before":
             models = fit_before(trace, self.who.params)
-        if chosen.policy.ordered:
+        if chosen.policy.ordered or (chosen.policy is policies.AUTO and trace.value is not None):
             trace = with_ordered_keys(trace, chosen.policy.name)
         rows = arrivals(trace, self.within)
         shares = np.bincount(rows.side, minlength=trace.streams) / max(1, len(trace))

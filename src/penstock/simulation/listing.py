@@ -20,7 +20,7 @@ def list_policies() -> list[dict[str, Any]]:
             "problems": list(policy.problems),
             "params": Chosen(policy, {}).all_params,
         }
-        for policy in (*policies.ALL, FLOWEXPECT)
+        for policy in (*policies.ALL, policies.AUTO, FLOWEXPECT)
     ]
     opt = "hindsight: the most results that any policy could get"
     lfd = "hindsight: the most hits that any policy could get"

@@ -3,10 +3,11 @@
 import functools
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import policies
 from ..core.policy import CACHING, JOINING, Chosen
 from ..core.shape import TWO_WAY
 from ..engines import Lookup
@@ -30,6 +31,8 @@ class Played(NamedTuple):
     results: int  # join results or hits, after the warm-up
     rows: int  # taken in all
     seconds: float  # that the engine took for them
+    before: int = 0  # results or hits in the warm-up; hindsight does not tell
+    explained: dict[str, Any] | None = None  # of `auto`: who rules at the end, and why
 
 
 def play(
@@ -82,7 +85,9 @@ def _join(trace: JoinTrace, joining: Joining, first: int) -> Played:
     push(join, part(rows, 0, first))
     before = join.results
     push(join, part(rows, first, None))
-    return Played(join.results - before, len(trace), perf_counter() - started)
+    seconds = perf_counter() - started
+    explained = join.explain() if join.chosen.policy is policies.AUTO else None
+    return Played(join.results - before, len(trace), seconds, before, explained)
 
 
 def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
@@ -96,7 +101,7 @@ def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:
 def _look_up(
     trace: LookupTrace, chosen: Chosen, memory: int, first: int, seed: int, model: Model | None
 ) -> Played:
-    if chosen.policy.ordered:
+    if chosen.policy.ordered or (chosen.policy is policies.AUTO and trace.value is not None):
         trace = with_ordered_keys(trace, chosen.policy.name)
     warming = Lookup(chosen, memory, seed=seed, model=model)
     for number in range(2):
@@ -106,7 +111,9 @@ def _look_up(
     cache.push(trace.key[:first], emit=False)
     before = cache.hits
     cache.push(trace.key[first:], emit=False)
-    return Played(cache.hits - before, len(trace), perf_counter() - started)
+    seconds = perf_counter() - started
+    explained = cache.explain() if chosen.policy is policies.AUTO else None
+    return Played(cache.hits - before, len(trace), seconds, before, explained)
 
 
 @functools.lru_cache(maxsize=2)  # the same in every run over a file

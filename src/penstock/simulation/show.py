@@ -64,7 +64,9 @@ def _title(report: dict[str, Any]) -> Text:
 
 def _caption(report: dict[str, Any]) -> Text:
     full = report["policies"][0]["full"]["mean"]
-    return Text(f"with unlimited memory: {full:,.0f} {WHAT[report['problem']]}")
+    told = [each["explained"] for each in report["policies"] if "explained" in each]
+    ruled = "".join(f"; auto ended with {each['in_force']}: {each['why']}" for each in told)
+    return Text(f"with unlimited memory: {full:,.0f} {WHAT[report['problem']]}{ruled}")
 
 
 def _results(results: dict[str, float], runs: int) -> str:

@@ -36,6 +36,8 @@ def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
         "recall": {"mean": fmean(recalls)},
         "tuples_per_second": round(sum(each.rows for each in played) / max(seconds, 1e-9)),
     }
+    if played[0].explained is not None:
+        score["explained"] = played[0].explained  # of the first run
     measured = [run.distortion[place] for run in runs if run.distortion]
     if measured:
         score["distortion"] = {

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from .. import policies
-from ..engines import Join
+from ..core.policy import JOINING
+from ..engines import Join, standing
 from ..engines.shares import split_budget
 from ..errors import BadInput
 from .estimate import SUMS
@@ -29,7 +30,8 @@ COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
 def counter_names(streams: int) -> list[str]:
     """Return the names of the counters that every bucket reports."""
     names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
-    return [*names, "no_time", "matched", "held", "bytes", *(f"shadow_{name}" for name in SUMS)]
+    shadow = [f"shadow_{name}" for name in SUMS]
+    return [*names, "no_time", "matched", "held", "bytes", *shadow, *standing.names(JOINING)]
 
 
 class Bucket:
@@ -164,7 +166,8 @@ class Bucket:
         report["held"] = float(self.join.held)
         report["bytes"] = float(self.join.used if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else dict.fromkeys(SUMS, 0.0)
-        return report | {f"shadow_{name}": value for name, value in sums.items()}
+        report |= {f"shadow_{name}": value for name, value in sums.items()}
+        return report | standing.counters(self.join, JOINING)
 
 
 def bucket_budget(plan: Plan, number: int) -> int | None:

@@ -29,7 +29,7 @@ from .session import check_settings, partitions
 from .unpack import unpack
 from .upstream import check_upstream
 
-DEFAULT = "wtinylfu"
+DEFAULT = policies.DEFAULT
 
 
 def lookup(

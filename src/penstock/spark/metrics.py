@@ -6,6 +6,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from ..core.policy import JOINING
+from ..engines import standing
+from ..engines.standing import Ruling
 from ..errors import BadInput
 from .bucket import counter_names
 from .enrich.figures import LOOKUP, read_lookup
@@ -35,6 +38,7 @@ class Metrics:
     recall: float | None  # estimated; None while nothing was there to find
     recall_low: float | None  # its 95 % interval
     recall_high: float | None
+    ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
 
 
 def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
@@ -82,7 +86,7 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
 
     sums = {name.removeprefix("shadow_"): row[name] for name in row if name.startswith("shadow_")}
     if row["exact"]:
-        recall: tuple[float | None, ...] = (1.0, 1.0, 1.0)
+        recall: tuple[float | None, float | None, float | None] = (1.0, 1.0, 1.0)
     else:
         recall = estimate(sums, row["sample"]) or (None, None, None)
     return Metrics(
@@ -98,6 +102,7 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         int(row["held"]),
         int(row["bytes"]),
         *recall,
+        standing.read(row, JOINING),
     )
 
 

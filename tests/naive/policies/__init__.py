@@ -16,6 +16,7 @@ from .life import Life
 from .lru import Lru
 from .prob import Prob
 from .rand import Rand
+from .rate import Rate
 from .s3fifo import S3Fifo
 from .sieve import Sieve
 from .wtinylfu import WTinyLfu
@@ -38,6 +39,7 @@ ALL = {
     "heeb": HeebBeforeItKnows,
     "lba": Lba,
     "elba": Lba,
+    "rate": Rate,
 }
 
 

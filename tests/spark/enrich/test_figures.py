@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.spark.enrich.ages import BINS, NAMES, count_ages, quantile
-from penstock.spark.enrich.figures import COUNTED, read_lookup
+from penstock.spark.enrich.ages import BINS, count_ages, quantile
+from penstock.spark.enrich.figures import COUNTERS, read_lookup
 
 
 def figures(**counts):
-    row = dict.fromkeys((*COUNTED, "held", "bytes", *NAMES), 0.0) | counts
+    row = dict.fromkeys(COUNTERS, 0.0) | counts
     return read_lookup(row, 4)
 
 
@@ -22,6 +22,13 @@ def test_quantiles_lie_in_the_right_bin(drawn, share):
     found = quantile(counts, share)
     assert found <= max(0.001, 2 * exact) * (1 + 1e-9)
     assert found >= exact / 2 * (1 - 1e-9) or exact < 0.002
+
+
+def test_who_rules_is_told_by_name():
+    ruling = figures(rules_lru=3, rules_sieve=1, more_lfu=-5, beside_lfu=50, switches=2).ruling
+    assert ruling.buckets == {"lru": 3, "sieve": 1}
+    assert ruling.scores == {"lfu": 0.9}
+    assert ruling.switches == 2
 
 
 def test_no_age_and_very_old_ones():

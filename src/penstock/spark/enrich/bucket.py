@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from ...engines import Lookup
+from ...core.policy import CACHING
+from ...engines import Lookup, standing
 from ...errors import BadInput
 from ...relations import Fetcher
 from ...relations.answers import said
@@ -230,4 +231,5 @@ class LookupBucket:
 
     def _report(self, state_bytes: int) -> dict[str, float]:
         used = self.cache.used if self.plan.in_bytes else state_bytes
-        return self.totals | {"held": float(self.cache.held), "bytes": float(used)}
+        report = self.totals | {"held": float(self.cache.held), "bytes": float(used)}
+        return report | standing.counters(self.cache, CACHING)

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.policy import CACHING
+from ...engines import standing
+from ...engines.standing import Ruling
 from . import ages
 
 LOOKUP = "penstock_lookup"
@@ -25,7 +28,7 @@ COUNTED = (
     "evicted",
     "refused",
 )
-COUNTERS = [*COUNTED, "held", "bytes", *ages.NAMES]
+COUNTERS = [*COUNTED, "held", "bytes", *ages.NAMES, *standing.names(CACHING)]
 ALARMING = 0.5  # the share of events without a row above which something must be wrong
 
 
@@ -53,6 +56,7 @@ class LookupMetrics:
     bytes_held: int
     staleness_p50: float | None  # age of the rows at serving, in seconds
     staleness_p99: float | None
+    ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
 
     @property
     def keys_missing(self) -> int:
@@ -94,4 +98,6 @@ def read_lookup(row: dict[str, Any], batch: int) -> LookupMetrics:
     """Return the figures of one progress report."""
     counts = np.array([row[name] for name in ages.NAMES])
     values: list[Any] = [batch, *(int(row[name]) for name in (*COUNTED, "held", "bytes"))]
-    return LookupMetrics(*values, *(ages.quantile(counts, share) for share in (0.5, 0.99)))
+    values += [ages.quantile(counts, share) for share in (0.5, 0.99)]
+    values.append(standing.read(row, CACHING))
+    return LookupMetrics(*values)

@@ -1,23 +1,23 @@
-"""The streams that the advisor is measured on: real ones, as arrays in the order of time.
+"""Streams that were recorded, as arrays in the order of time.
 
-Real data lies in the folder that PENSTOCK_DATA names, else in ../shared/data; what is not there is
-left out.
+They lie in the folder that PENSTOCK_DATA names, else in ../shared/data; what is not there is left
+out.
 """
 
 import csv
 import gzip
 import json
-import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from bench.tuning_streams import blocks, numbers, ranges
+from ..experiments.lab import data_folder
 
-DATA = Path(os.environ.get("PENSTOCK_DATA", "../shared/data"))
 SECOND = 1_000_000  # microseconds
 
 
@@ -48,26 +48,27 @@ def parted(key: np.ndarray, time: np.ndarray, right: np.ndarray, within: int) ->
 def stock(within: int = 1000) -> Rows:
     """Trades and orders; the number of a row in its file is its time."""
     names = ("pecj_stock_trades_cj.csv.gz", "pecj_stock_orders_sb.csv.gz")
-    keys = [_table(DATA / "twostream" / name)["key"].to_numpy() for name in names]
-    return merged(*((key, np.arange(len(key))) for key in keys), within)
+    keys = [_table(data_folder() / "twostream" / name)["key"].to_numpy() for name in names]
+    left, right = ((key, np.arange(len(key))) for key in keys)
+    return merged(left, right, within)
 
 
 def rovio(within: int = 2000) -> Rows:
     """One stream dealt out to two."""
-    key = _table(DATA / "twostream" / "pecj_rovio.csv.gz")["key"].to_numpy()
+    key = _table(data_folder() / "twostream" / "pecj_rovio.csv.gz")["key"].to_numpy()
     at = np.arange(len(key))
     return parted(key, at, at % 2 == 1, within)
 
 
 def higgs(within: int) -> Rows:
     """Replies and retweets by who is replied to or retweeted."""
-    with gzip.open(DATA / "twostream" / "higgs-activity_time.txt.gz", "rt") as file:
+    with gzip.open(data_folder() / "twostream" / "higgs-activity_time.txt.gz", "rt") as file:
         rows = [line.split() for line in file]
-    sides = [
+    left, right = (
         tuple(np.array([[int(r[1]), int(r[2])] for r in rows if r[3] == kind]).T)
         for kind in ("RE", "RT")
-    ]
-    return merged(*sides, within)
+    )
+    return merged(left, right, within)
 
 
 def netflow(within: int) -> Rows:
@@ -79,13 +80,14 @@ def netflow(within: int) -> Rows:
         if answer[:1].isdigit()
     ]
     met = [(row["id.resp_h"], _micros(row["ts"])) for row in _zeek("ssl")]
-    return merged(*(tuple(np.array(column) for column in zip(*s)) for s in (asked, met)), within)
+    left, right = (tuple(np.array(column) for column in zip(*rows)) for rows in (asked, met))
+    return merged(left, right, within)
 
 
 def wind(column: str, within: int) -> Rows:
     """The stations' measurements, six stations to each side, by value; the time is in hours."""
     options = arrow_csv.ConvertOptions(null_values=["NA"], strings_can_be_null=True)
-    path = DATA / "sensors" / "beijing_prsa_12stations_hourly.csv.gz"
+    path = data_folder() / "sensors" / "beijing_prsa_12stations_hourly.csv.gz"
     table = arrow_csv.read_csv(path, convert_options=options).select(["time", "station", column])
     table = table.drop_null()
     hour = np.unique(table["time"].to_numpy(), return_inverse=True)[1]
@@ -96,7 +98,7 @@ def wind(column: str, within: int) -> Rows:
 
 def trades(within: int) -> Rows:
     """Trades by symbol and price, those of one exchange and those of the others."""
-    path = DATA / "trades" / "lean_equity_trade_ticks_20131007-11.csv.gz"
+    path = data_folder() / "trades" / "lean_equity_trade_ticks_20131007-11.csv.gz"
     table = _table(path)
     symbol = np.unique(table["symbol"].to_numpy().astype(str), return_inverse=True)[1]
     price = np.rint(table["price"].to_numpy() * 10_000).astype(np.int64)
@@ -108,7 +110,7 @@ def trades(within: int) -> Rows:
 
 def options(within: int) -> Rows:
     """Option trades by contract, dealt out to two sides."""
-    table = _table(DATA / "trades" / "lean_option_minute_trades_many_contracts.csv.gz")
+    table = _table(data_folder() / "trades" / "lean_option_minute_trades_many_contracts.csv.gz")
     key = np.unique(table["contract"].to_numpy().astype(str), return_inverse=True)[1]
     day = np.unique(table["date"].to_numpy(), return_inverse=True)[1]
     at = day * 86_400_000 + table["ms_of_day"].to_numpy()
@@ -117,8 +119,9 @@ def options(within: int) -> Rows:
 
 
 def edits(within: int) -> Rows:
-    """Edits by user, those of robots' choice of article and the others dealt out to two sides."""
-    with gzip.open(DATA / "weblogs" / "wikiticker-2015-09-12-sampled.json.gz", "rt") as file:
+    """Edits by user, dealt out to two sides."""
+    path = data_folder() / "weblogs" / "wikiticker-2015-09-12-sampled.json.gz"
+    with gzip.open(path, "rt") as file:
         rows = [json.loads(line) for line in file]
     at = np.array([row["time"].rstrip("Z") for row in rows], "datetime64[ms]").astype(np.int64)
     order = np.argsort(at, kind="stable")
@@ -143,7 +146,9 @@ def joins() -> dict[str, Callable[[], Rows]]:
         "options, 30 min": ("trades", lambda: options(1_800_000)),
         "edits, 1 hour": ("weblogs", lambda: edits(3_600_000)),
     }
-    return {name: make for name, (folder, make) in known.items() if (DATA / folder).is_dir()}
+    return {
+        name: make for name, (folder, make) in known.items() if (data_folder() / folder).is_dir()
+    }
 
 
 def caches() -> dict[str, Callable[[], np.ndarray]]:
@@ -157,20 +162,39 @@ def caches() -> dict[str, Callable[[], np.ndarray]]:
         "arc_OLTP.lis.gz": ranges,
         "arc_P3.lis.gz": ranges,
     }
-    folder = DATA / "cache"
+    folder = data_folder() / "cache"
     return {
-        name.partition(".")[0]: lambda read=read, path=folder / name: read(path)
+        name.partition(".")[0]: partial(read, folder / name)
         for name, read in files.items()
         if (folder / name).exists()
     }
 
 
-def _table(path: Path):
+def numbers(path: Path) -> np.ndarray:
+    """Read a block's number a line; other lines are marks."""
+    with gzip.open(path, "rt") as file:
+        return np.array([int(line) for line in file if line.strip() and "*" not in line])
+
+
+def blocks(path: Path) -> np.ndarray:
+    """Read the column of block numbers."""
+    with gzip.open(path, "rt") as file:
+        return np.array([int(row["lbn"]) for row in csv.DictReader(file)])
+
+
+def ranges(path: Path) -> np.ndarray:
+    """Read lines of a first block and how many follow each other from there."""
+    with gzip.open(path, "rt") as file:
+        pairs = [tuple(map(int, line.split()[:2])) for line in file]
+    return np.concatenate([np.arange(first, first + count) for first, count in pairs])
+
+
+def _table(path: Path) -> pa.Table:
     return arrow_csv.read_csv(path)
 
 
 def _zeek(kind: str) -> Iterator[dict[str, str]]:
-    path = DATA / "netflow" / f"zeek_wrccdc2018_{kind}.log.gz"
+    path = data_folder() / "netflow" / f"zeek_wrccdc2018_{kind}.log.gz"
     with gzip.open(path, "rt") as file:
         lines = list(file)
     names = next(line for line in lines if line.startswith("#fields")).rstrip("\n").split("\t")[1:]

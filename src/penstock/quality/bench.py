@@ -1,0 +1,55 @@
+"""The comparison as a whole: cells on all cores, then tables, a figure and a page in a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import grid
+from ..experiments.output import write_table
+from ..experiments.runner import writable
+from ..grid import Pool
+from ..grid.run import Progress
+from . import draw, page
+from .cell import quality_cell
+from .plan import cells
+from .streams import everything
+from .summary import Quality, gather
+
+CELLS, TABLE, FIGURE = "cells", "quality.csv", "quality.png"
+
+
+def run(
+    out: str | Path,
+    quick: bool = False,
+    policies: Sequence[str] = (),
+    streams: str = "",
+    progress: Progress | None = None,
+    workers: int | None = None,
+) -> Quality:
+    """Compare policies; write what was found into a folder.
+
+    Cells that are found there are not done again, so that a run that was stopped goes on.
+
+    policies: only these are run; the tables show all that is known.
+    streams: only those whose name holds this are run.
+    """
+    folder = writable(out)
+    planned = cells([each for each in everything() if not (quick and each.recorded)], quick)
+    todo = [
+        cell
+        for cell in planned
+        if streams in cell["stream"] and (not policies or cell["policy"] in policies)
+    ]
+    with Pool(workers) as pool:
+        grid.run(quality_cell, todo, folder=folder / CELLS, pool=pool, progress=progress)
+    return write(folder, quick)
+
+
+def write(out: str | Path, quick: bool = False) -> Quality:
+    """Write table, figure and page of what a folder knows."""
+    folder = Path(out)
+    planned = cells([each for each in everything() if not (quick and each.recorded)], quick)
+    found = gather(folder / CELLS, planned, quick)
+    write_table([each._asdict() for each in found.shares], folder / TABLE)
+    draw.write(found, folder / FIGURE)
+    (folder / page.NAME).write_text(page.text(found, FIGURE))
+    return found
