@@ -37,7 +37,7 @@ def choose_stretches(
     >>> edges, rows = np.arange(1001), np.ones(1000)
     >>> found = choose_stretches(edges, rows, part=0.24, window_rows=10, within=10, seed=0)
     >>> len(found), round(sum(each.stop - each.warm for each in found))
-    (4, 240)
+    (6, 240)
     """
     total = float(rows.sum())
     windows = total / max(1.0, window_rows)
