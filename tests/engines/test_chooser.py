@@ -1,8 +1,8 @@
 """AUTO: the twin in every shape, what may not matter, and its parts.
 
 Constants are made small in both, so that within a few hundred rows keys are sampled, candidates
-sleep and wake, and policies and layouts change. Every candidate is a kernel to compile for each
-shape, so that only one shape is compiled; `plain` tells of the others.
+sleep and wake, and policies and layouts change. Every candidate is a kernel to compile in each
+layout: minutes in all. So all candidates are tried as plain Python, and two of them compiled.
 """
 
 import math
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.engines import Join, Lookup, candidate, chooser, hot, order, ring, tuning
 from penstock.engines.lanes import moved
-from penstock.policies import families
+from penstock.policies import auto, families
 from tests.compare import assert_same_join, assert_same_lookup, push_rows
 from tests.marks import plain
 from tests.naive import choosing as naive
@@ -23,8 +23,8 @@ SMALL = {"FIRST": 8, "LOOKS": 12, "FEWEST": 2, "SURE": 0.25, "BEHIND": 0.0, "DOU
 SMALL |= {"RECENT": 2, "REST": 24, "BEGIN": 48}
 CHAIN = (((0, 0), (1, 0)), ((1, 0), (2, 0)))
 # Each with a seed that leads to several changes, and whether the layout is split in the end.
-COMPILED = ({}, 10, True)
 SHAPES = [
+    ({}, 10, True),
     ({"params": {"split": "no"}}, 0, False),
     ({"layout": "split"}, 0, True),
     ({"layout": "split", "shares": [0.8, 0.2]}, 2, True),
@@ -91,15 +91,19 @@ def joined_as_twin(options, seed, length=450):
     return assert_same_join("auto", pieces(rows), budget, restore=True, seed=seed, **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "seed", "split"),
-    [COMPILED, *(pytest.param(*each, marks=plain) for each in SHAPES)],
-    ids=str,
-)
+@plain
+@pytest.mark.parametrize(("options", "seed", "split"), SHAPES, ids=str)
 def test_joins_as_its_twin_in_every_shape(small, options, seed, split):
     facts = joined_as_twin(options, seed).explain()
     assert facts["switches"] >= 2  # else little of it would have been tried
     assert facts["layout"] == ("split" if split else "unified")
+
+
+def test_two_candidates_join_as_their_twins(small, monkeypatch):
+    monkeypatch.setitem(auto.FAMILIES, "joining", (("fifo",), ("lru",)))
+    monkeypatch.setattr(naive, "JOINING", [[("fifo", {})], [("lru", {})]])
+    facts = joined_as_twin({"params": {"split": "no"}}, 1).explain()
+    assert facts["switches"] >= 1
 
 
 @plain
@@ -150,6 +154,7 @@ def stream():
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
+@plain
 def test_neither_cuts_nor_restores_matter(small, stream):
     side, key, time = stream
     whole = Join("auto", 12, within=30)
@@ -164,6 +169,7 @@ def test_neither_cuts_nor_restores_matter(small, stream):
     assert whole.explain()["switches"] >= 2
 
 
+@plain
 def test_no_more_is_held_than_allowed_while_memories_move(small, stream):
     join, layouts = Join("auto", 12, within=30), []
     for side, key, time in zip(*stream, strict=True):
@@ -174,6 +180,7 @@ def test_no_more_is_held_than_allowed_while_memories_move(small, stream):
     assert {"unified", "split"} == set(layouts)
 
 
+@plain
 def test_results_are_among_those_of_an_exact_join(small, stream):
     found = Join("auto", 12, within=30).push(*stream).rows.tolist()
     exact = {tuple(pair) for pair in Join(within=30).push(*stream).rows.tolist()}
@@ -181,6 +188,7 @@ def test_results_are_among_those_of_an_exact_join(small, stream):
     assert {tuple(pair) for pair in found} < exact
 
 
+@plain
 def test_another_budget_keeps_the_choice_and_begins_to_judge_anew(small, stream):
     side, key, time = stream
     join = Join("auto", 12, within=30)
@@ -207,6 +215,7 @@ def test_beside_a_very_small_budget_nothing_is_tried(kind):
     assert facts["why"].startswith("a budget of 3 rows is too small to try anything out")
 
 
+@plain
 def test_a_budget_may_become_too_small_to_try_anything_and_large_again(small, stream):
     side, key, time = stream
     join = Join("auto", 12, within=30)

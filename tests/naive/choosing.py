@@ -351,7 +351,7 @@ class ChoosingJoin(NaiveJoin):
     """A join with `policy="auto"`; too small a budget has no chooser."""
 
     def __init__(self, budget, *, joins, streams, split=True, layout="unified", **options):
-        first = factory("rate", joins=joins)
+        first = factory(JOINING[0][0][0], joins=joins)
         self.options = options | {"joins": joins, "streams": streams}
         super().__init__(first, budget, layout=layout, **self.options)
         self.total, self.targets = budget, [lane.budget for lane in self.lanes]
