@@ -184,7 +184,7 @@ def test_the_list_of_policies():
     shown = call("policies").stdout
     listed = json.loads(call("policies", "--json").stdout)["policies"]
     names = [policy.name for policy in policies.ALL]
-    assert [row["policy"] for row in listed] == [*names, "flowexpect", "opt", "lfd"]
+    assert [row["policy"] for row in listed] == [*names, "auto", "flowexpect", "opt", "lfd"]
     assert all(row["policy"] in shown for row in listed)
     gdj = next(row for row in listed if row["policy"] == "gdj")
     assert gdj["params"]["percentile"] == 0.9

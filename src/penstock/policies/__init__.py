@@ -90,7 +90,7 @@ def families(problem: str, plain: bool, windowed: bool) -> list[list[Chosen]]:
     """Return what `auto` chooses from, by families, as far as it is defined here.
 
     >>> [str(each) for each in families("joining", plain=True, windowed=True)[0]]
-    ['rate', 'rate:remains=yes']
+    ['rate', 'rate:remains=True']
     """
     found = []
     for family in FAMILIES[problem]:

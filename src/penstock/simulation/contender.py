@@ -44,7 +44,7 @@ def contender(text: str, problem: str) -> Contender:
     ({}, 'gdj:percentile=0.9')
     """
     name, _, tail = text.strip().partition(":")
-    known = [each.name for each in (*policies.ALL, FLOWEXPECT)] + [OPT, LFD]
+    known = [each.name for each in (*policies.ALL, policies.AUTO, FLOWEXPECT)] + [OPT, LFD]
     if name not in known:
         raise BadInput(f"unknown policy {name!r}; {nearest(name, known)}")
     if name not in (OPT, LFD):
