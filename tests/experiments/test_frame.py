@@ -77,7 +77,8 @@ def test_a_folder_gets_table_figure_record_and_page(tmp_path):
 def test_a_page_tells_every_verdict(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "ALL", (TINY,))
     list(reproduce([TINY], tmp_path, workers=1))
-    text = page.write(tmp_path, images="figures/").read_text()
+    text = page.write(tmp_path, images="figures/", note="Run on a Sunday.").read_text()
+    assert text.index("Of 1 claims") < text.index("Run on a Sunday.") < text.index("| paper |")
     assert "Of 1 claims 1 hold, 0 hold in part and 0 do not hold here." in text
     assert "Small versions" not in text
     assert "Not run here" not in text

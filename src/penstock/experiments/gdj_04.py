@@ -33,7 +33,7 @@ def run(lab: Lab) -> Found:
             }
             x = "buffer, share of full memory"
             lines(axes, curves, x, "recall", name, legend=False)
-        legend_below(figure, panels[0])
+        legend_below(figure, panels[0], columns=7)
 
     small = [(name, share) for name in names for share in shares if share < 1]
     ratio = {

@@ -42,7 +42,7 @@ def run(lab: Lab) -> Found:
             curves = {
                 p: by_buffer.curve("share", "recall", streams=name, policy=p) for p in POLICIES
             }
-            lines(axes, curves, "buffer, share of the window", "recall", TITLES[name], legend=False)
+            lines(axes, curves, "buffer / window", "recall", TITLES[name], legend=False)
         curves = {p: by_window.curve("within", "recall", policy=p) for p in POLICIES}
         title = f"{TITLES[of]}, buffer 50 %"
         lines(panels[-1], curves, "window, time units", "recall", title, legend=False)

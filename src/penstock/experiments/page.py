@@ -89,16 +89,10 @@ def _head(records: list[dict[str, Any]], note: str) -> str:
         f"| {paper} | " + " | ".join(str(_count(records, paper, v)) for v in MARKS) + " |"
         for paper in PAPERS
     ]
-    return "\n\n".join(
-        [
-            "# The papers' experiments, repeated",
-            "Made by `penstock reproduce`.",
-            *introduction(records),
-            "\n".join(
-                ["| paper | hold | in part | do not hold here |", "|---|---|---|---|", *rows]
-            ),
-        ]
-    )
+    table = ["| paper | hold | in part | do not hold here |", "|---|---|---|---|", *rows]
+    first, *more = introduction(records)
+    said = [f"Made by `penstock reproduce`. {first}", *more, *([note] if note else [])]
+    return "\n\n".join(["# The papers' experiments, repeated", *said, "\n".join(table)])
 
 
 def _count(records: list[dict[str, Any]], paper: str, verdict: str) -> int:
