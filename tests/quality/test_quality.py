@@ -117,6 +117,8 @@ def test_what_a_folder_knows_counts_and_the_rest_is_missing(tmp_path):
     text = "\n".join(map(json.dumps, lines)) + '\n{"cell": "ha'
     (tmp_path / "cells.jsonl").write_text(text)
     found = gather(tmp_path, planned, quick=False)
+    assert (found.shares, found.missing) == ([], {"join: zipf": 1})  # who is the best is open
+    found = gather(tmp_path, [*planned[:2], JOIN | {"policy": "auto"}], quick=False)
     assert [(each.policy, each.whole, each.after) for each in found.shares] == [("lru", 0.5, 1.0)]
     assert found.missing == {"join: zipf": 1}
 
@@ -125,12 +127,13 @@ def test_what_a_folder_knows_counts_and_the_rest_is_missing(tmp_path):
 def test_the_command_leaves_a_table_a_figure_and_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "FEW_STEPS", 200)
     monkeypatch.setattr(bench, "everything", lambda: [plan_stream("join: zipf")])
+    monkeypatch.setattr(plan, "contenders", lambda stream: ["fifo", "auto"])
     options = ["--quick", "--policy", "fifo", "--policy", BEST, "--out", str(tmp_path), "--json"]
     result = CliRunner().invoke(app, ["bench", "quality", *options])
     assert (result.exit_code, result.stderr) == (0, "")
     made = json.loads(result.stdout)
     assert [each["policy"] for each in made["shares"]] == ["fifo", "fifo"]
-    assert made["missing"]["join: zipf"] > 0
+    assert made["missing"] == {"join: zipf": 2}
     files = {path.name for path in tmp_path.iterdir()}
     assert files == {"cells", "quality.csv", "quality.png", "which-policy.md"}
 

@@ -81,6 +81,8 @@ def test_cells_are_all_policies_sizes_and_layouts_and_the_best():
     policies = len(contenders(stream))
     assert len(cells([stream])) == 5 * (2 * policies + 1)
     assert len(cells([stream], quick=True)) == 2 * (policies + 1)
+    assert cells([MADE["join: walk"]], quick=True) == []
+    assert set(plan.QUICK) <= set(MADE)
     assert len(cells([MADE["cache: zipf"]])) == 5 * (len(contenders(MADE["cache: zipf"])) + 1)
 
 

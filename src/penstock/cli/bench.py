@@ -17,7 +17,7 @@ def _start() -> None:
 @bench.command()
 def quality(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Short generated streams and two sizes: minutes.")
+        bool, typer.Option("--quick", help="A few short streams in two sizes: minutes.")
     ] = False,
     out: Annotated[
         str, typer.Option(help="Where tables and the figure go.", metavar="DIR")

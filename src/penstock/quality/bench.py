@@ -33,7 +33,7 @@ def run(
     streams: only those whose name holds this are run.
     """
     folder = writable(out)
-    planned = cells([each for each in everything() if not (quick and each.recorded)], quick)
+    planned = cells(everything(), quick)
     todo = [
         cell
         for cell in planned
@@ -47,7 +47,7 @@ def run(
 def write(out: str | Path, quick: bool = False) -> Quality:
     """Write table, figure and page of what a folder knows."""
     folder = Path(out)
-    planned = cells([each for each in everything() if not (quick and each.recorded)], quick)
+    planned = cells(everything(), quick)
     found = gather(folder / CELLS, planned, quick)
     write_table([each._asdict() for each in found.shares], folder / TABLE)
     draw.write(found, folder / FIGURE)

@@ -7,10 +7,11 @@ import numpy as np
 
 from ..experiments.frame import Found
 from ..experiments.output import draw
-from ..experiments.style import GREY
+from ..experiments.style import GREY, INK
 from .summary import Quality, plain
 
 LOWEST = 0.5  # all that is below looks alike
+DARK = 0.8  # from here on letters are white
 PANELS = {False: "joins", True: "caches"}
 
 
@@ -33,14 +34,16 @@ def _panel(axes: Any, found: Quality, caching: bool) -> Any:
     order = [each.configuration for each in found.standings("whole", caching)]
     names = [name for name in order if ", " not in name]  # one memory for both sides
     values = means(found, caching, streams, names)
-    image = axes.imshow(values, vmin=LOWEST, vmax=1.0, cmap="RdYlGn", aspect="auto")
+    image = axes.imshow(values, vmin=LOWEST, vmax=1.0, cmap="YlGnBu", aspect="auto")
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yticks(range(len(streams)), [plain(stream) for stream in streams])
     axes.grid(visible=False)
     axes.set_facecolor("white")
     for (row, column), value in np.ndenumerate(values):
         if not np.isnan(value):
-            axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", size=6.5)
+            style = {"ha": "center", "va": "center", "size": 7}
+            colour = "white" if value > DARK else INK
+            axes.text(column, row, f"{100 * value:.0f}", color=colour, **style)
     axes.set_title(f"{PANELS[caching]}: % of the best policy's results", loc="left")
     axes.tick_params(colors=GREY, length=0)
     return image

@@ -39,7 +39,8 @@ def _head(found: Quality) -> str:
         " cache: ten times its memory; half of the stream at most). One draw of each generated"
         " stream, so differences of 1 or 2 % mean little.",
         "",
-        f"{', '.join(COSTLY)} were run only where the order of keys means something.",
+        f"{', '.join(COSTLY)} were run only where the order of keys means something; a mean is over"
+        " the streams and sizes that a configuration was run on.",
     ]
     if AUTO not in {each.policy for each in found.shares}:
         lines.append(f"`{AUTO}` was not run.")

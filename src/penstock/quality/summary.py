@@ -111,18 +111,25 @@ def gather(folder: str | Path, planned: Iterable[Given], quick: bool) -> Quality
     """Return what a folder knows of the planned cells.
 
     Cells count whatever the state of the sources was when they were done; the last one counts.
+    A stream in a memory is left out until all fixed policies are known there: the best of some
+    would be taken for the best of all.
     """
     known = _known(Path(folder) / FILE)
     cells = [(given, known.get(_told(given))) for given in planned]
     bests = {_place(given): found for given, found in cells if given["policy"] == BEST}
+    open_places = {_place(given) for given, found in cells if found is None and _is_fixed(given)}
     shares, missing = [], dict[str, int]()
     for given, found in cells:
         best = bests.get(_place(given))
         if found is None or best is None:
             missing[given["stream"]] = missing.get(given["stream"], 0) + 1
-        elif given["policy"] != BEST:
+        elif given["policy"] != BEST and _place(given) not in open_places:
             shares.append(_share(given, found, best))
     return Quality(shares, missing, quick)
+
+
+def _is_fixed(given: Given) -> bool:
+    return bool(given["policy"] != AUTO)
 
 
 def _share(given: Given, found: Given, best: Given) -> Share:
