@@ -55,7 +55,7 @@ def arriving(name: str, steps: int) -> Arriving:
     """Return the arrivals of the stream of this name; the first steps of it, if it is generated.
 
     >>> arriving("join: zipf", 300).within, len(arriving("cache: zipf", 300).trace)
-    (200, 300)
+    (200, 600)
     """
     known = {stream.name: stream for stream in everything()}
     if name not in known:
