@@ -99,9 +99,10 @@ def run(lab: Lab) -> Found:
 
 
 def _whole(lab: Lab, name: str) -> grid.Given:
-    """Return the streams in the length that is looked at; of the trades the whole day.
+    """Return the streams in the length that is looked at; the stock streams as a whole.
 
-    Their first hours are unlike the rest: nearly all matches are nearly a window apart.
+    Their beginning is unlike the rest: in a buffer of 5 % RAND finds 0.003 of the results of the
+    first 20,000 steps, and 0.041 of all.
     """
     length = lab.pick(100_000 if name == "stock" else 20_000, 2000)
     return {"streams": name, "length": length, "windows": 4}
