@@ -131,7 +131,7 @@ def test_a_window_of_timestamps_has_a_unit(tmp_path):
 def test_all_policies_are_compared_by_default():
     report = simulate(*TOWER, "--problem", "caching")
     names = [policy.name for policy in policies.ALL if "caching" in policy.problems]
-    assert [score["policy"] for score in report["policies"]] == names
+    assert [score["policy"] for score in report["policies"]] == [*names, "auto"]
 
 
 def test_both_layouts():
