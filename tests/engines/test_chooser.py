@@ -19,7 +19,15 @@ from tests.compare import assert_same_join, assert_same_lookup, push_rows
 from tests.marks import plain
 from tests.naive import choosing as naive
 
-SMALL = {"FIRST": 8, "LOOKS": 12, "FEWEST": 2, "SURE": 0.25, "BEHIND": 0.0, "DOUBT": 0.5}
+SMALL = {
+    "FIRST": 8,
+    "LOOKS": 12,
+    "FEWEST": 2,
+    "SURE": 0.25,
+    "HOME": 0.1,
+    "BEHIND": 0.0,
+    "DOUBT": 0.5,
+}
 SMALL |= {"RECENT": 2, "REST": 24, "BEGIN": 48}
 CHAIN = (((0, 0), (1, 0)), ((1, 0), (2, 0)))
 # Each with a seed that leads to several changes, and the layout in the end where it is fixed.

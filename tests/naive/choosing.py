@@ -38,7 +38,7 @@ COSTS = {"rate": 3, "prob": 1.5, "lba": 2, "gdj": 1.5, "lhd": 4, "heeb": 6}  # o
 
 ROOM, ROW_BYTES, SMALLEST = 512, 100, 4
 FIRST, PART, MOST = 128, 32, 4096
-LOOKS, FEWEST, LEAD, SURE, BEHIND, DOUBT = 24, 4, 0.01, 1.5, 0.02, 2.0
+LOOKS, FEWEST, LEAD, SURE, HOME, BEHIND, DOUBT = 24, 6, 0.01, 2.0, 0.5, 0.02, 3.0
 AWAKE, REST, BEGIN = 4, 8_000, 16_000
 ALLOWED, FREE, FIT, ROUND = 0.2, 500_000, 300_000, 4_000
 RECENT, CHANGED, STRANGE = 3, 0.25, 2.5
@@ -102,6 +102,11 @@ def layouts_of(streams):
 
 def ring_room(budget, sized):
     return min(max(RING_FEWEST, budget // ROW_BYTES if sized else budget), RING_MOST)
+
+
+def needed(number, error):
+    """Return by how much a candidate must be ahead to take over; the first has come home."""
+    return HOME * error if number == 0 else LEAD + SURE * error
 
 
 def share_of(budget, sized):
@@ -207,7 +212,7 @@ class Chooser:
         ahead = {}
         for number in sorted(self.minis):
             compared = self._compared(number)
-            if compared is not None and compared[0] > LEAD + SURE * compared[1]:
+            if compared is not None and compared[0] > needed(number, compared[1]):
                 ahead[number] = compared[0]
         if ahead:
             self.choice = max(ahead, key=ahead.get)  # the first of equals

@@ -32,11 +32,12 @@ from .waiting import Waiting
 SMALLEST = 4  # rows in the budget
 FIRST = 128  # sampled rows before the first choice
 LOOKS = 24  # that are remembered
-FEWEST = 4  # looks that two must have had in common to be compared
+FEWEST = 6  # looks that two must have had in common to be compared
 LEAD = 0.01  # by which share of what the one in force found another must be ahead,
-SURE = 1.5  # and by so many standard errors of that
+SURE = 2.0  # and by so many standard errors of that;
+HOME = 0.5  # the first one only by so many, since it is good nearly everywhere
 BEHIND = 0.02  # by which share somebody must be behind to be put to sleep,
-DOUBT = 2.0  # and by so many standard errors
+DOUBT = 3.0  # and by so many standard errors
 AWAKE = 4  # candidates that stay awake, with the one in force
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
 ALLOWED = 0.2  # rows shown to miniatures for each row that the engine takes
@@ -246,7 +247,9 @@ class Chooser:
     def _follow(self) -> bool:
         """Let the candidate rule that is furthest ahead, if one clearly is."""
         share, error, _ = self._ahead()
-        clearly = self._awake & (share > LEAD + SURE * error)
+        needed = LEAD + SURE * error
+        needed[0] = HOME * error[0]
+        clearly = self._awake & (share > needed)
         if not clearly.any():
             return False
         before, self._choice = self._choice, int(np.argmax(np.where(clearly, share, -1.0)))

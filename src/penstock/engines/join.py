@@ -20,18 +20,17 @@ from . import kernel
 from .batch import Batch, Window, prepare
 from .candidate import Candidate, candidates
 from .changeover import compile_join_adoption
-from .chooser import Chooser, fallback
+from .chooser import Chooser
 from .dropping import make_dropping
 from .hot import cold_share
 from .lanes import moved
+from .pilot import Pilot
 from .recount import recount
 from .refresh import most_arrivals, refreshed
-from .ring import Ring, room_for
-from .saved import flatten, pack_header, part, unflatten, unpack_header
+from .saved import flatten, pack_header, unflatten, unpack_header
 from .shares import split_budget
 from .tables import capacity_of, claim_slots, grow_tables, live_slots, make_tables
 from .trials import Columns, Tools
-from .tuning import Tuner, share_of
 
 FORMAT = 2
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
@@ -113,14 +112,9 @@ class Join:
         self._scale = UNKNOWN_SCALE if scale is None else scale
         self._scales = self._scales_of(self._budgets)
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
-        self._ring: Ring | None = None
-        self._fallen_back = ""
-        self._tuner: Tuner | Chooser | None = None
-        self._ruling = self.chosen
-        if self.chosen.policy is policies.AUTO:
-            self._make_chooser()
-        elif self.chosen.is_tuned:
-            self._make_tuner()
+        self._pilot = Pilot(
+            self.chosen, sum(self._budgets), sized, self._tools, self._shares, self._candidates
+        )
         self._states = self._fresh_states()
         self._next_row = 0
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
@@ -171,9 +165,9 @@ class Join:
 
     def _batch(self, side, key, time, end, null, size) -> Batch:
         """Check a batch, and count who is in it."""
-        if self._ruling.policy.needs_window and self.within is None and end is None:
+        if self._pilot.policy.needs_window and self.within is None and end is None:
             raise BadInput(
-                f"policy {self._ruling.policy.name!r} weighs what remains of a window, and there "
+                f"policy {self._pilot.policy.name!r} weighs what remains of a window, and there "
                 "is none; pass within=, or end= with the rows"
             )
         window = Window(self.within, self.form.counting, self.delay, self.watermark)
@@ -187,8 +181,8 @@ class Join:
 
     def _take(self, rows: kernel.Rows, emit: int) -> np.ndarray:
         """Take rows, some at a time, and return what the kernel wrote of their results."""
-        if self._tuner is not None:
-            self._tuner.watch(self._shown(rows), rows.key[:, 0])
+        shown = self._shown(rows)
+        self._pilot.watch(shown, rows.key[:, 0])
         width = self.form.shape.sides + (len(self.form.shape.joins) > 1)
         parts = [np.empty((0, width), np.int64)]
         start, taken = 0, len(rows.stream)
@@ -196,8 +190,11 @@ class Join:
             stop = self._chunk_end(rows, start)
             self._reserve(stop - start)
             parts += self._run(rows, start, stop, emit, width)
-            self._states = tuple(refreshed(self._ruling.policy, each) for each in self._states)
-            self._learn(rows, start, stop)
+            self._states = tuple(refreshed(self._pilot.policy, each) for each in self._states)
+            if self._pilot.learn(shown, start, stop, self.results):
+                self._follow()
+            if self._pilot.looked:
+                self._move_lanes()
             start = stop
         return np.concatenate(parts)
 
@@ -205,7 +202,7 @@ class Join:
         self, rows: kernel.Rows, start: int, stop: int, emit: int, width: int
     ) -> list[np.ndarray]:
         """Take some rows, coming back with a larger page whenever the results fill the last one."""
-        run = kernel.compile_join(self._ruling.policy, self.form)
+        run = kernel.compile_join(self._pilot.policy, self.form)
         parts = []
         page = (0, 2 * (stop - start), stop - start)[emit]
         while start < stop:
@@ -220,44 +217,28 @@ class Join:
 
     def _chunk_end(self, rows: kernel.Rows, start: int) -> int:
         taken = len(rows.stream)
-        stop = min(start + CHUNK, taken, start + most_arrivals(self._ruling.policy, self._states))
-        if self._tuner is not None:
-            stop = self._tuner.stop(stop)
+        stop = min(start + CHUNK, taken, start + most_arrivals(self._pilot.policy, self._states))
+        stop = self._pilot.stop(stop)
         if self.form.together:  # rows of one time must not be torn apart
             while stop < taken and rows.time[stop] == rows.time[stop - 1]:
                 stop += 1
         return stop
 
-    def _learn(self, rows: kernel.Rows, start: int, stop: int) -> None:
-        """Let whoever finds parameters or policies know what came, and do what it says."""
-        if isinstance(self._tuner, Tuner) and self._tuner.take(stop):
-            self._states = tuple(self._tuner.adopted(each) for each in self._states)
-        if isinstance(self._tuner, Chooser):
-            assert self._ring is not None
-            self._ring.add(tuple(each[start:stop] for each in self._shown(rows)))
-            if self._tuner.take(stop, self.results):
-                self._change_over(self._tuner.in_force)
-            if self._tuner.looked:
-                self._move_lanes()
+    def _follow(self) -> None:
+        """Go on as the pilot says: under other parameters, or ruled by another policy."""
+        if self._pilot.retunes:
+            self._states = tuple(self._pilot.adopted(each) for each in self._states)
+        else:
+            self._change_over(self._pilot.candidate)
 
-    def _make_tuner(self) -> None:
-        share = share_of(sum(self._budgets), self.form.sized)
-        self._tuner = Tuner(self.chosen, self._shares, share, self._tools(share))
-
-    def _make_chooser(self) -> None:
-        """Let the candidates be tried, if there is room for it."""
+    def _candidates(self) -> tuple[Candidate, ...]:
+        """Return what `auto` chooses from; a layout that was asked for stays."""
         families = policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
-        self._ruling = families[0][0]
-        self._fallen_back = fallback(sum(self._budgets), self.form.sized, str(self._ruling))
-        if self._fallen_back:
-            return
-        share = share_of(sum(self._budgets), self.form.sized)
         free = bool(self.chosen.all_params["split"]) and self.layout == "unified"
         tried = candidates(families, self.form.shape.streams, free)
-        if self.layout == "split":
-            tried = tuple(each._replace(shares=self._shares) for each in tried)
-        self._ring = Ring(room_for(sum(self._budgets), self.form.sized))
-        self._tuner = Chooser(tried, share, self._tools(share), self._ring)
+        return (
+            tuple(each._replace(shares=self._shares) for each in tried) if self._shares else tried
+        )
 
     def _tools(self, share: float) -> Tools:
         return Tools(lambda each: self._miniature(each, share), _show, _found, Join.restore)
@@ -283,9 +264,7 @@ class Join:
         form = self.form
         lanes = 1 if candidate.shares is None else form.shape.streams
         parts = split_budget(sum(self._budgets), lanes, candidate.shares)
-        cold = 1.0
-        if isinstance(self._tuner, Chooser):
-            cold = cold_share(self._tables.held.key[self._live(), 0], self._tuner.hot)
+        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
         budgets = [max(1, round(each * share * cold)) for each in parts]
         within = self.within
         if form.counting and within is not None:
@@ -330,12 +309,10 @@ class Join:
     def _change_over(self, candidate: Candidate) -> None:
         """Let another candidate rule, after it has lived through what came lately."""
         self._lay_out(candidate)
-        self._ruling = candidate.chosen
         self._states = self._fresh_states()
-        assert self._ring is not None
-        stream, key, time, deadline, *size = self._ring.columns()
-        if self._ruling.policy.reserve is not None:
-            reserve = self._ruling.policy.reserve
+        policy, (stream, key, time, deadline, *size) = self._pilot.policy, self._pilot.lately
+        if policy.reserve is not None:
+            reserve = policy.reserve
             self._states = tuple(reserve(each, len(time)) for each in self._states)
         unknown = np.full(len(time), -1)
         rows = kernel.Rows(stream, key, time, deadline, unknown, size[0] if size else unknown[:0])
@@ -344,9 +321,9 @@ class Join:
         live = self._live()
         live = live[np.argsort(self._tables.held.at["time"][live], kind="stable")]
         known = np.zeros(capacity_of(self._tables.free) + 1, bool)
-        adopt = compile_join_adoption(self._ruling.policy, self.form)
+        adopt = compile_join_adoption(policy, self.form)
         adopt(self._tables, self._states, live, rows, np.maximum.accumulate(nows), known)
-        self._states = tuple(refreshed(self._ruling.policy, each) for each in self._states)
+        self._states = tuple(refreshed(policy, each) for each in self._states)
 
     def _shown(self, rows: kernel.Rows) -> Columns:
         """Return what a miniature has to know of the rows."""
@@ -356,18 +333,16 @@ class Join:
     @property
     def in_force(self) -> Chosen:
         """The policy with the parameters that are in force now, also those found by itself."""
-        return self._tuner.in_force.chosen if isinstance(self._tuner, Tuner) else self._ruling
+        return self._pilot.in_force
 
     @property
     def chooser(self) -> Chooser | None:
         """Who chooses the policy, with `auto`."""
-        return self._tuner if isinstance(self._tuner, Chooser) else None
+        return self._pilot.chooser
 
     def explain(self) -> dict[str, Any]:
         """Return what rules, and with `auto` since when, why, and what else was tried."""
-        facts: dict[str, Any] = {"policy": str(self.chosen), "in_force": str(self.in_force)}
-        facts |= {"layout": self.layout, "why": self._fallen_back or "as asked"}
-        return facts | self._tuner.explain() if isinstance(self._tuner, Chooser) else facts
+        return {"layout": self.layout} | self._pilot.explain()
 
     def _matches(self, found: np.ndarray) -> Matches:
         sides = self.form.shape.sides
@@ -378,7 +353,7 @@ class Join:
     def _fresh_states(self) -> tuple[Any, ...]:
         capacity = capacity_of(self._tables.free)
         return tuple(
-            self._ruling.make_state(
+            self._pilot.ruling.make_state(
                 Setup(
                     capacity,
                     scale,
@@ -400,7 +375,7 @@ class Join:
             wanted = min(wanted, most)
         if wanted > capacity:
             self._grow(max(wanted, min(capacity * 3 // 2, most)))
-        reserve = self._ruling.policy.reserve
+        reserve = self._pilot.policy.reserve
         if reserve is not None:
             self._states = tuple(reserve(state, arrivals) for state in self._states)
 
@@ -510,7 +485,7 @@ class Join:
         recount(
             self._tables,
             self._states,
-            self._ruling.policy,
+            self._pilot.policy,
             self.form,
             self._live(),
             sum(self._budgets),
@@ -539,10 +514,8 @@ class Join:
             saved["slot"] = live.astype(np.int32)
             for lane, state in enumerate(self._states):
                 saved |= flatten(state, f"policy.{lane}")
-        if self._tuner is not None:
-            saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
-        if self._ring is not None:
-            saved |= {f"ring.{name}": array for name, array in self._ring.save().items()}
+        saved |= self._pilot.save()
+        if self._pilot.chooser is not None:
             saved["lanes"] = self._tables.lanes[:, kernel.BUDGET].copy()
         saved["header"] = pack_header(self._header())
         return saved
@@ -612,31 +585,20 @@ class Join:
             sized=header["sized"],
             seed=header["seed"],
         )
-        # Beside a very small budget nothing is tried, and another one rules.
-        as_tried = (join._tuner is not None) == ("tuner.numbers" in saved)
-        same_policy = str(join.chosen) == str(before) and as_tried
+        same_policy = str(join.chosen) == str(before) and join._pilot.is_like(saved)
         resized = join.budget != header["budget"]
         if same_policy:  # a policy's tables keep the scale that they were made for
-            if join._tuner is not None:
-                join._tuner.load(part(saved, "tuner."), resized)
-            if isinstance(join._tuner, Chooser):
-                join._go_on(saved, resized)
+            join._pilot.load(saved, resized)
+            if join._pilot.chooser is not None:
+                join._lay_out(join._pilot.candidate)
+                if not resized:  # on their way to their sizes memories may hold more: nobody goes
+                    join._tables.lanes[:, kernel.BUDGET] = sum(join._budgets)
             join._scales = header["scales"]
             join._states = join._fresh_states()
         join._load(saved, header, same_policy)
-        if isinstance(join._tuner, Chooser) and (resized or not same_policy):
-            join._tuner.begin(join.results)
+        if resized or not same_policy:
+            join._pilot.begin(join.results)
         return join
-
-    def _go_on(self, saved: dict[str, np.ndarray], resized: bool) -> None:
-        """Let the candidate rule that was saved as the one in force."""
-        assert isinstance(self._tuner, Chooser)
-        assert self._ring is not None
-        self._ruling = self._tuner.in_force.chosen
-        self._lay_out(self._tuner.in_force)
-        self._ring.load(part(saved, "ring."))
-        if not resized:  # on their way to their sizes they may hold more: nobody has to go for it
-            self._tables.lanes[:, kernel.BUDGET] = sum(self._budgets)
 
     def _load(self, saved: dict[str, np.ndarray], header: dict[str, Any], same: bool) -> None:
         bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
@@ -673,7 +635,7 @@ class Join:
                 grown(unflatten(state, f"policy.{lane}", saved), state)
                 for lane, state in enumerate(self._states)
             )
-        rebuild = kernel.compile_rebuild(self._ruling.policy, self.form)
+        rebuild = kernel.compile_rebuild(self._pilot.policy, self.form)
         gone = np.zeros(capacity_of(tables.free) + 1, bool)
         rebuild(tables, self._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
         if bound and "lanes" in saved and self.budget == header["budget"]:

@@ -30,13 +30,12 @@ from ..errors import BadInput
 from . import upkeep
 from .candidate import Candidate, candidates
 from .changeover import compile_cache_adoption
-from .chooser import Chooser, fallback
+from .chooser import Chooser
+from .pilot import Pilot
 from .refresh import most_arrivals, refreshed
-from .ring import Ring, room_for
-from .saved import flatten, pack_header, part, unflatten, unpack_header
+from .saved import flatten, pack_header, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
 from .trials import Columns, Tools
-from .tuning import Tuner, share_of
 from .upkeep import EVICTED, HITS, MISSES, REFUSED, TAKEN, USED
 
 FORMAT = 2
@@ -198,14 +197,7 @@ class Lookup:
             keymap.make_buckets(capacity, roomy=True),
             np.zeros(6, np.int64),
         )
-        self._ring: Ring | None = None
-        self._fallen_back = ""
-        self._tuner: Tuner | Chooser | None = None
-        self._ruling = self.chosen
-        if self.chosen.policy is policies.AUTO:
-            self._make_chooser()
-        elif self.chosen.is_tuned:
-            self._tuner = Tuner(self.chosen, None, self._sampled, self._tools())
+        self._pilot = Pilot(self.chosen, self._limit, sized, self._tools, tried=_candidates)
         self._state = self._fresh_state()
 
     def push(
@@ -220,30 +212,26 @@ class Lookup:
         sizes = _sizes(size, len(keys)) if self.sized else np.empty(0, np.int64)
         out = _outcome(len(keys) if emit else 0)
         start, shown = 0, (keys, sizes) if self.sized else (keys,)
-        if self._tuner is not None:
-            self._tuner.watch(shown, keys)
+        self._pilot.watch(shown, keys)
         while start < len(keys):
-            policy = self._ruling.policy
+            policy = self._pilot.policy
             run = compile_lookup(policy, self.sized)
             stop = min(start + CHUNK, len(keys), start + most_arrivals(policy, [self._state]))
-            if self._tuner is not None:
-                stop = self._tuner.stop(stop)
+            stop = self._pilot.stop(stop)
             self._reserve(stop - start)
             run(self._tables, self._state, keys, sizes, start, stop, self._limit, emit, out)
             self._state = refreshed(policy, self._state)
-            self._learn(shown, start, stop)
+            if self._pilot.learn(shown, start, stop, self.hits):
+                self._follow()
             start = stop
         return out
 
-    def _learn(self, shown: Columns, start: int, stop: int) -> None:
-        """Let whoever finds parameters or policies know what came, and do what it says."""
-        if isinstance(self._tuner, Tuner) and self._tuner.take(stop):
-            self._state = self._tuner.adopted(self._state)
-        if isinstance(self._tuner, Chooser):
-            assert self._ring is not None
-            self._ring.add(tuple(each[start:stop] for each in shown))
-            if self._tuner.take(stop, self.hits):
-                self._change_over(self._tuner.in_force)
+    def _follow(self) -> None:
+        """Go on as the pilot says: under other parameters, or ruled by another policy."""
+        if self._pilot.retunes:
+            self._state = self._pilot.adopted(self._state)
+        else:
+            self._change_over()
 
     def find(self, key: npt.ArrayLike) -> np.ndarray:
         """Return the slot of each key, -1 where it is not cached; asking changes nothing."""
@@ -263,71 +251,52 @@ class Lookup:
         """
         keys = _keys(key)
         gone = np.zeros(len(keys), bool)
-        run = upkeep.compile_discard(self._ruling.policy, self.sized)
+        run = upkeep.compile_discard(self._pilot.policy, self.sized)
         run(self._tables, self._state, keys, gone)
         return gone
 
-    @property
-    def _sampled(self) -> float:
-        """The share of the keys that a miniature sees."""
-        return share_of(self._limit, self.sized)
-
-    def _tools(self) -> Tools:
-        return Tools(self._miniature, _show, _found, Lookup.restore)
-
-    def _miniature(self, candidate: Candidate) -> "Lookup":
-        """Return a cache like this one, ruled by a candidate, for a share of the keys.
+    def _tools(self, share: float) -> Tools:
+        """Return how to deal with caches like this one, ruled by candidates, for some of the keys.
 
         A hot key takes one row, as any other does, so that nothing is to be left out for it.
         """
-        budget = max(1, round(self._limit * self._sampled))
-        return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model)
+        budget = max(1, round(self._limit * share))
 
-    def _make_chooser(self) -> None:
-        """Let the candidates be tried, if there is room for it."""
-        families = policies.families(CACHING, plain=True, windowed=False)
-        self._ruling = families[0][0]
-        self._fallen_back = fallback(self._limit, self.sized, str(self._ruling))
-        if not self._fallen_back:
-            self._ring = Ring(room_for(self._limit, self.sized))
-            tried = candidates(families, 1, split=False)
-            self._tuner = Chooser(tried, self._sampled, self._tools(), self._ring)
+        def make(candidate: Candidate) -> "Lookup":
+            return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model)
 
-    def _change_over(self, candidate: Candidate) -> None:
-        """Let another candidate rule, after it has lived through what came lately."""
-        assert self._ring is not None
-        keys = self._ring.columns()[0]
-        self._ruling = candidate.chosen
+        return Tools(make, _show, _found, Lookup.restore)
+
+    def _change_over(self) -> None:
+        """Let another policy rule, after it has lived through what came lately."""
+        policy, keys = self._pilot.policy, self._pilot.lately[0]
         self._state = self._fresh_state()
-        reserve = self._ruling.policy.reserve
-        if reserve is not None:
-            self._state = reserve(self._state, len(keys))
-        adopt = compile_cache_adoption(self._ruling.policy)
+        if policy.reserve is not None:
+            self._state = policy.reserve(self._state, len(keys))
+        adopt = compile_cache_adoption(policy)
         first = int(self._tables.counts[TAKEN]) - len(keys)
         adopt(self._tables, self._state, self._live(), keys, first, REFERENCE)
-        self._state = refreshed(self._ruling.policy, self._state)
+        self._state = refreshed(policy, self._state)
 
     @property
     def in_force(self) -> Chosen:
         """The policy with the parameters that are in force now, also those found by itself."""
-        return self._tuner.in_force.chosen if isinstance(self._tuner, Tuner) else self._ruling
+        return self._pilot.in_force
 
     @property
     def chooser(self) -> Chooser | None:
         """Who chooses the policy, with `auto`."""
-        return self._tuner if isinstance(self._tuner, Chooser) else None
+        return self._pilot.chooser
 
     def explain(self) -> dict[str, Any]:
         """Return what rules, and with `auto` since when, why, and what else was tried."""
-        facts: dict[str, Any] = {"policy": str(self.chosen), "in_force": str(self.in_force)}
-        facts |= {"why": self._fallen_back or "as asked"}
-        return facts | self._tuner.explain() if isinstance(self._tuner, Chooser) else facts
+        return self._pilot.explain()
 
     def _fresh_state(self) -> Any:
         capacity = capacity_of(self._tables.free)
         models = None if self.model is None else (None, self.model)
         setup = Setup(capacity, self._scale, self.seed, problem=CACHING, models=models)
-        return self._ruling.make_state(setup)
+        return self._pilot.ruling.make_state(setup)
 
     def _reserve(self, references: int) -> None:
         capacity = capacity_of(self._tables.free)
@@ -336,7 +305,7 @@ class Lookup:
             wanted = min(wanted, self._limit)
         if wanted > capacity:
             self._grow(max(wanted, min(capacity * 3 // 2, self._limit)))
-        reserve = self._ruling.policy.reserve
+        reserve = self._pilot.policy.reserve
         if reserve is not None:
             self._state = reserve(self._state, references)
 
@@ -398,7 +367,7 @@ class Lookup:
         found = [keymap.seek(tables.buckets, 0, by_slot, by_slot[slot]) for slot in live]
         assert found == live.tolist()
         assert int((tables.buckets != keymap.EMPTY).sum()) == len(live)
-        tracked = self._ruling.policy.tracked
+        tracked = self._pilot.policy.tracked
         assert tracked is None or tracked(self._state) == len(live)
 
     def save(self) -> dict[str, np.ndarray]:
@@ -420,10 +389,7 @@ class Lookup:
         for name in self._columns():
             saved[f"held.{name}"] = tables.held.at[name][live]
         saved["counts"] = tables.counts.copy()
-        if self._tuner is not None:
-            saved |= {f"tuner.{name}": array for name, array in self._tuner.save().items()}
-        if self._ring is not None:
-            saved |= {f"ring.{name}": array for name, array in self._ring.save().items()}
+        saved |= self._pilot.save()
         return saved | flatten(self._state, "policy")
 
     @classmethod
@@ -448,23 +414,17 @@ class Lookup:
             sized=header["sized"],
             seed=header["seed"],
         )
-        # Beside a very small budget nothing is tried, and another one rules.
-        as_tried = (cache._tuner is not None) == ("tuner.numbers" in saved)
-        same_policy = str(cache.chosen) == str(before) and as_tried
+        same_policy = str(cache.chosen) == str(before) and cache._pilot.is_like(saved)
         resized = cache.budget != header["budget"]
         if same_policy:  # a policy's tables keep the scale that they were made for
             cache._scale = header["scale"]
-            if cache._tuner is not None:
-                cache._tuner.load(part(saved, "tuner."), resized)
-            if isinstance(cache._tuner, Chooser) and cache._ring is not None:
-                cache._ruling = cache._tuner.in_force.chosen
-                cache._ring.load(part(saved, "ring."))
+            cache._pilot.load(saved, resized)
             cache._state = cache._fresh_state()
         if header["capacity"] > capacity_of(cache._tables.free):
             cache._grow(header["capacity"])
         cache._load(saved, same_policy)
-        if isinstance(cache._tuner, Chooser) and (resized or not same_policy):
-            cache._tuner.begin(cache.hits)
+        if resized or not same_policy:
+            cache._pilot.begin(cache.hits)
         return cache
 
     def _load(self, saved: dict[str, np.ndarray], same_policy: bool) -> None:
@@ -479,13 +439,18 @@ class Lookup:
             # A larger budget has made larger tables; what was saved must have room for them too.
             self._state = grown(unflatten(self._state, "policy", saved), self._state)
         if not same_policy or self.used > self._limit:
-            settle = upkeep.compile_settle(self._ruling.policy, self.sized)
+            settle = upkeep.compile_settle(self._pilot.policy, self.sized)
             gone = np.zeros(capacity_of(tables.free) + 1, bool)
             settle(tables, self._state, live, gone, not same_policy, self._limit)
 
     def _columns(self) -> list[str]:
         """Return the fields of a row that are worth saving."""
         return ["time", "born"] + ["size"] * self.sized
+
+
+def _candidates() -> tuple[Candidate, ...]:
+    """Return what `auto` chooses from."""
+    return candidates(policies.families(CACHING, plain=True, windowed=False), 1, split=False)
 
 
 def _show(miniature: Lookup, columns: Columns) -> None:
