@@ -79,7 +79,7 @@ def test_bytes_and_halves(spark, tmp_path):
             mine = [t for s, t in part if s == side]
             files.add([(rng.choice("pqrstu"), at(t), "x" * rng.randrange(99)) for t in mine])
     streams = [files.stream(spark) for files in sides]
-    options = {"on": "k", "budget": "8 kB", "layout": "split", **WINDOW}
+    options = {"on": "k", "budget": "8 kB", "layout": "split", "policy": "clock", **WINDOW}
     told = metrics(run(join(*streams, **options), tmp_path))
     assert 4000 < told.bytes_held <= 8192
     exact = bag(join(*[files.batch(spark) for files in sides], on="k", **WINDOW))

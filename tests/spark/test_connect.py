@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 @pytest.mark.parametrize("budget", [40, pytest.param(None, marks=pytest.mark.slow)])
 def test_join_and_figures(spark, tmp_path, budget):
     sides = write(tmp_path, seed=4, files=3)
-    options = EXACT | {"budget": budget, "recall_sample": 0.5}
+    options = EXACT | {"budget": budget, "policy": "clock", "recall_sample": 0.5}
     given = {"folder": str(tmp_path), "master": "connect", "options": options}
     driver = start_driver(given, tmp_path / "log")
     try:

@@ -115,7 +115,7 @@ def test_a_source_that_runs_far_ahead_of_the_other(spark, tmp_path, budget):
             side.add([(rng.randrange(4), at(time), rng.randrange(10**6)) for time in times])
     fast = spark.readStream.schema(sides[0].schema).option("maxFilesPerTrigger", 4)
     left, right = fast.parquet(str(sides[0].folder)), sides[1].stream(spark)
-    query = run(join(left, right, on="k", budget=budget, **EXACT), tmp_path)
+    query = run(join(left, right, on="k", budget=budget, policy="clock", **EXACT), tmp_path)
     batch = bag(join(*(side.batch(spark) for side in sides), on="k", **EXACT))
     assert results(spark, tmp_path) == batch
     assert metrics(query).late == (0, 0)

@@ -60,7 +60,7 @@ def test_two_joins_on_spark(spark, tmp_path):
         assert bag(out.where("join = 'clicks'").select("clicks.*")) == clicks
         assert bag(out.where("join = 'bids'").select("bids.*")) == bids
         assert out.where("(clicks is null) = (bids is null)").count() == 0
-    query = run(group("stream", budget=20, layout="unified"), tmp_path, "small")
+    query = run(group("stream", budget=20, policy="clock"), tmp_path, "small")
     told = metrics(query)
     assert told.rows_held <= 20
     assert len(told.arrived) == 4

@@ -14,6 +14,7 @@ DRIVER = "tests.spark.lookup_driver"
 OPTIONS = {"memory": 11, "policy": "lru"}
 
 
+@pytest.mark.slow  # a server of its own; that of the join is tried always
 def test_over_connect(spark, tmp_path):
     uri = write_table(tmp_path / "shop.db", customers(50))
     batches = write_events(Files(tmp_path / "events", SCHEMA), seed=8, parts=2)
