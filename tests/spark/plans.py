@@ -133,3 +133,20 @@ def cuts(rng, columns, parts):
     marks = np.sort(rng.integers(0, count + 1, parts - 1))
     for a, b in zip([0, *marks], [*marks, count], strict=True):
         yield tuple(column[a:b] for column in columns)
+
+
+def taken_as_by_the_engine(plan, columns, size):
+    """Let a bucket, stored after every batch, and the local engine take the same rows.
+
+    Expects the same results of both; returns the bucket as it is read from its state, and the
+    engine.
+    """
+    bucket, engine = Run(plan), Engine(plan)
+    found, expected = Counter(), Counter()
+    for first in range(0, len(columns[0]), size):
+        part = [column[first : first + size] for column in columns]
+        found += rows_of(bucket.take(*part))
+        expected += engine.take(*part)
+    assert found == expected
+    assert found
+    return Bucket(plan, 0, bucket.state), engine

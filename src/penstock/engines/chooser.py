@@ -23,7 +23,6 @@ from .candidate import Candidate, are_neighbours
 from .hot import hot_keys
 from .order import looks_ordered
 from .ring import Ring
-from .sample import sampled
 from .saved import part
 from .trials import Columns, Tools, Trials
 from .tuning import MOST, PART, ROW_BYTES
@@ -136,9 +135,8 @@ class Chooser:
             self._missed += waited
             return False
         self._catch_up(waited)
-        awake = np.flatnonzero(self._awake)
-        found = self._trials.push(rows, awake.tolist())
-        self._spend(waited, awake)
+        found = self._trials.push(rows, self._numbers())
+        self._spend(waited, self._numbers())
         found[~self._awake] = np.nan
         self._found = np.vstack([self._found[1:], found])
         changed = self._follow()
@@ -187,7 +185,8 @@ class Chooser:
     def _welcome(self, number: int) -> bool:
         """Tell whether a candidate may be tried: models are fitted to keys with an order.
 
-        A sample of the keys does not move as all of them do, so there none is."""
+        A sample of the keys does not move as all of them do, so there none is.
+        """
         if not self.candidates[number].chosen.policy.ordered:
             return True
         affordable = self._spent + FIT <= self._allowed and self._waiting.share >= 1
@@ -199,13 +198,13 @@ class Chooser:
 
     def _rests(self) -> bool:
         """Tell whether the miniatures have cost too much to be shown what waited."""
-        ahead = ROUND * self._cost(np.flatnonzero(self._awake)) if self._missed else 0.0
+        ahead = ROUND * self._cost(self._numbers()) if self._missed else 0.0
         return self._spent + ahead > self._allowed
 
-    def _cost(self, numbers: np.ndarray) -> float:
+    def _cost(self, numbers: list[int]) -> float:
         return sum(self.candidates[number].chosen.policy.cost for number in numbers)
 
-    def _spend(self, rows: int, numbers: np.ndarray) -> None:
+    def _spend(self, rows: int, numbers: list[int]) -> None:
         self._spent += rows * self._cost(numbers)
 
     def _catch_up(self, waited: int) -> None:
@@ -213,7 +212,7 @@ class Chooser:
         if self._missed:
             rows = self._known(waited)
             self._trials.push(tuple(each[-self._missed :] for each in rows), self._numbers())
-            self._spend(min(self._missed, len(rows[0])), np.flatnonzero(self._awake))
+            self._spend(min(self._missed, len(rows[0])), self._numbers())
             self._missed = 0
 
     def _numbers(self) -> list[int]:
@@ -222,9 +221,7 @@ class Chooser:
     def _known(self, but: int) -> Columns:
         """Return the sampled ones of the last rows, but for the newest so many of them."""
         columns = self._ring.columns()
-        keys = _keys(columns)
-        places = sampled(keys, self._waiting.share)
-        places = places[~np.isin(keys[places], self.hot)] if len(self.hot) else places
+        places = self._waiting.sampled(_keys(columns))
         places = places[: max(0, len(places) - but)]
         return tuple(column[places] for column in columns)
 
@@ -297,7 +294,7 @@ class Chooser:
         self._awake[number] = True
         rows = self._known(0)
         self._trials.push(rows, [number])
-        self._spend(len(rows[0]), np.array([number]))
+        self._spend(len(rows[0]), [number])
         self._spent += FIT if self.candidates[number].chosen.policy.ordered else 0
 
     def explain(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from .. import policies
 from ..core.policy import JOINING, KEEP_ALL, UNKNOWN_SCALE, Chosen, Policy, Setup, grown
 from ..core.shape import TWO_WAY, Joins, Shape
 from ..errors import BadInput
-from . import kernel
+from . import join_saved, kernel
 from .batch import Batch, Window, prepare
 from .candidate import Candidate, candidates
 from .changeover import compile_join_adoption
@@ -27,9 +27,8 @@ from .lanes import moved
 from .pilot import Pilot
 from .recount import recount
 from .refresh import most_arrivals, refreshed
-from .saved import flatten, pack_header, unflatten, unpack_header
 from .shares import split_budget
-from .tables import capacity_of, claim_slots, grow_tables, live_slots, make_tables
+from .tables import capacity_of, grow_tables, live_slots, make_tables
 from .trials import Columns, Tools
 
 FORMAT = 2
@@ -493,62 +492,7 @@ class Join:
 
     def save(self) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays; `restore` goes on as if nothing had happened."""
-        live = self._live()
-        saved = {f"held.{name}": self._tables.held.at[name][live] for name in self._columns()}
-        saved["held.key"] = self._tables.held.key[live]
-        if self._deadlines_follow(saved["held.time"], saved["held.deadline"]):
-            del saved["held.deadline"]
-        if (saved["held.row"] == np.arange(len(live))).all():
-            del saved["held.row"]
-        if self.chosen.policy is KEEP_ALL:  # nobody remembers births: the order of rows tells all
-            del saved["held.born"]
-        saved["counts"] = self._tables.counts.copy()
-        saved["marks"] = self._tables.marks.copy()
-        saved["outside"] = self._outside.copy()
-        saved["seen"] = self._tables.seen.copy()
-        saved["told"] = self._told.copy()
-        if self.drop:
-            saved["dropped"] = self._dropped.copy()
-            saved["dropping"] = self._dropping.rng.copy()
-        if self.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
-            saved["slot"] = live.astype(np.int32)
-            for lane, state in enumerate(self._states):
-                saved |= flatten(state, f"policy.{lane}")
-        saved |= self._pilot.save()
-        if self._pilot.chooser is not None:
-            saved["lanes"] = self._tables.lanes[:, kernel.BUDGET].copy()
-        saved["header"] = pack_header(self._header())
-        return saved
-
-    def _deadlines_follow(self, times: np.ndarray, deadlines: np.ndarray) -> bool:
-        """Tell whether the deadlines can be worked out from the times."""
-        if self.within is None or self.form.counting:
-            return False
-        return bool((deadlines == times + self.within).all())
-
-    def _header(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "engine": "join",
-            "policy": self.chosen.policy.name,
-            "params": self.chosen.params,
-            "budget": self.budget,
-            "budgets": self._budgets,
-            "scales": self._scales,
-            "within": self.within,
-            "window": "count" if self.form.counting else "time",
-            "layout": self.layout,
-            "asked_layout": self._asked_layout,
-            "joins": self.form.shape.joins,
-            "delay": self.delay,
-            "clock": self.clock,
-            "drop": self.drop,
-            "together": self.form.together,
-            "sized": self.form.sized,
-            "seed": self.seed,
-            "capacity": capacity_of(self._tables.free),
-            "next_row": self._next_row,
-        }
+        return join_saved.save(self)
 
     @classmethod
     def restore(
@@ -563,87 +507,10 @@ class Join:
         With another `budget` (None: no limit) the policy gives up what no longer fits. Another
         `policy` meets the held tuples as if they had just arrived.
         """
-        header = unpack_header(saved, "join", FORMAT)
-        shares = None
-        if header["budget"] is not None and header["layout"] == "split":
-            shares = [part / sum(header["budgets"]) for part in header["budgets"]]
-        asked = header.get("asked_layout", header["layout"])  # states saved before there was one
-        before = Chosen(policies.named(header["policy"]), header["params"])
-        after = before if policy is None else policies.choose(policy, JOINING)
-        join = cls(
-            after if after.policy is not KEEP_ALL else policies.DEFAULT,
-            header["budget"] if budget == "same" else budget,  # type: ignore[arg-type]
-            within=header["within"],
-            window=header["window"],
-            joins=tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
-            layout=asked,
-            shares=shares if asked == "split" else None,
-            delay=header["delay"],
-            clock=header["clock"],
-            drop=header.get("drop", 0.0),  # states saved before there was one
-            together=header["together"],
-            sized=header["sized"],
-            seed=header["seed"],
-        )
-        same_policy = str(join.chosen) == str(before) and join._pilot.is_like(saved)
-        resized = join.budget != header["budget"]
-        if same_policy:  # a policy's tables keep the scale that they were made for
-            join._pilot.load(saved, resized)
-            if join._pilot.chooser is not None:
-                join._lay_out(join._pilot.candidate)
-                if not resized:  # on their way to their sizes memories may hold more: nobody goes
-                    join._tables.lanes[:, kernel.BUDGET] = sum(join._budgets)
-            join._scales = header["scales"]
-            join._states = join._fresh_states()
-        join._load(saved, header, same_policy)
-        if resized or not same_policy:
-            join._pilot.begin(join.results)
+        header = join_saved.read_header(saved)
+        join = cls(**join_saved.arguments(header, policy, budget))
+        join_saved.load(join, saved, header)
         return join
-
-    def _load(self, saved: dict[str, np.ndarray], header: dict[str, Any], same: bool) -> None:
-        bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
-        count = len(saved["held.time"])
-        slots = saved["slot"].astype(np.int64) if bound else np.arange(count)
-        capacity = header["capacity"] if bound else count
-        if capacity > capacity_of(self._tables.free):
-            self._grow(capacity)
-        tables = self._tables
-        tables.held.key[slots] = saved["held.key"]
-        for name in self._columns():
-            if f"held.{name}" in saved:
-                tables.held.at[name][slots] = saved[f"held.{name}"]
-        if "held.deadline" not in saved:
-            tables.held.at["deadline"][slots] = saved["held.time"] + self.within
-        if "held.row" not in saved:
-            tables.held.at["row"][slots] = np.arange(count)
-        tables.counts[:] = saved["counts"]
-        tables.marks[:] = saved["marks"]
-        if "held.born" not in saved:
-            tables.held.at["born"][slots] = np.arange(count)
-            tables.marks[kernel.BORN] = count
-        self._outside[:] = saved["outside"]
-        tables.seen[:] = saved["seen"]
-        self._told[:] = saved["told"]
-        if self.drop:
-            self._dropped[:] = saved["dropped"]
-            self._dropping.rng[:] = saved["dropping"]
-        self._next_row = header["next_row"]
-        claim_slots(tables.free, slots)
-        if bound:
-            # A larger budget has made larger tables; what was saved must have room for them too.
-            self._states = tuple(
-                grown(unflatten(state, f"policy.{lane}", saved), state)
-                for lane, state in enumerate(self._states)
-            )
-        rebuild = kernel.compile_rebuild(self._pilot.policy, self.form)
-        gone = np.zeros(capacity_of(tables.free) + 1, bool)
-        rebuild(tables, self._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
-        if bound and "lanes" in saved and self.budget == header["budget"]:
-            self._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
-
-    def _columns(self) -> list[str]:
-        """Return the fields of a tuple that are worth saving."""
-        return ["time", "deadline", "row", "born", "stream"] + ["size"] * self.form.sized
 
 
 def _show(miniature: Join, columns: Columns) -> None:

@@ -40,11 +40,13 @@ class Waiting:
 
     def _find_places(self) -> None:
         """Find the sampled rows in what is left of the batch."""
-        key = self._key[self._taken :]
-        places = sampled(key, self.share)
-        if len(self.hot):
-            places = places[~np.isin(key[places], self.hot)]
+        places = self.sampled(self._key[self._taken :])
         self._places, self._next = places + self._taken, 0
+
+    def sampled(self, key: np.ndarray) -> np.ndarray:
+        """Return the places of the keys that are in the sample and not left out of it."""
+        places = sampled(key, self.share)
+        return places[~np.isin(key[places], self.hot)] if len(self.hot) else places
 
     def stop(self, most: int, need: int) -> int:
         """Return up to which row to go until `need` rows wait, `most` at most."""

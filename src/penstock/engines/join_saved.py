@@ -1,0 +1,199 @@
+"""A join as plain arrays, and a join made of these that goes on as if nothing had happened.
+
+What can be worked out is not saved: deadlines that follow from the times, rows that are numbered in
+their order, and without a budget who was born when.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import policies
+from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, grown
+from . import kernel
+from .saved import flatten, pack_header, unflatten, unpack_header
+from .tables import capacity_of, claim_slots
+
+if TYPE_CHECKING:
+    from .join import Join
+
+FORMAT = 2
+
+
+def save(join: "Join") -> dict[str, np.ndarray]:
+    """Return the whole state as plain arrays."""
+    live, tables = join._live(), join._tables
+    saved = {f"held.{name}": tables.held.at[name][live] for name in _columns(join)}
+    saved["held.key"] = tables.held.key[live]
+    if _deadlines_follow(join, saved["held.time"], saved["held.deadline"]):
+        del saved["held.deadline"]
+    if (saved["held.row"] == np.arange(len(live))).all():
+        del saved["held.row"]
+    if join.chosen.policy is KEEP_ALL:  # nobody remembers births: the order of rows tells all
+        del saved["held.born"]
+    saved["counts"] = tables.counts.copy()
+    saved["marks"] = tables.marks.copy()
+    saved["outside"] = join._outside.copy()
+    saved["seen"] = tables.seen.copy()
+    saved["told"] = join._told.copy()
+    if join.drop:
+        saved["dropped"] = join._dropped.copy()
+        saved["dropping"] = join._dropping.rng.copy()
+    if join.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
+        saved["slot"] = live.astype(np.int32)
+        for lane, state in enumerate(join._states):
+            saved |= flatten(state, f"policy.{lane}")
+    saved |= join._pilot.save()
+    if join.chooser is not None:
+        saved["lanes"] = tables.lanes[:, kernel.BUDGET].copy()
+    saved["header"] = pack_header(_header(join))
+    return saved
+
+
+def _columns(join: "Join") -> list[str]:
+    """Return the fields of a tuple that are worth saving."""
+    return ["time", "deadline", "row", "born", "stream"] + ["size"] * join.form.sized
+
+
+def _deadlines_follow(join: "Join", times: np.ndarray, deadlines: np.ndarray) -> bool:
+    """Tell whether the deadlines can be worked out from the times."""
+    if join.within is None or join.form.counting:
+        return False
+    return bool((deadlines == times + join.within).all())
+
+
+def _header(join: "Join") -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "engine": "join",
+        "policy": join.chosen.policy.name,
+        "params": join.chosen.params,
+        "budget": join.budget,
+        "budgets": join._budgets,
+        "scales": join._scales,
+        "within": join.within,
+        "window": "count" if join.form.counting else "time",
+        "layout": join.layout,
+        "asked_layout": join._asked_layout,
+        "joins": join.form.shape.joins,
+        "delay": join.delay,
+        "clock": join.clock,
+        "drop": join.drop,
+        "together": join.form.together,
+        "sized": join.form.sized,
+        "seed": join.seed,
+        "capacity": capacity_of(join._tables.free),
+        "next_row": join._next_row,
+    }
+
+
+def read_header(saved: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return what a saved join says of itself, or say why it cannot be used."""
+    return unpack_header(saved, "join", FORMAT)
+
+
+def arguments(
+    header: dict[str, Any], policy: str | Policy | Chosen | None, budget: int | str | None
+) -> dict[str, Any]:
+    """Return what to make a join with that goes on, perhaps with another policy or budget."""
+    layout = header.get("asked_layout", header["layout"])  # states saved before there was one
+    shares = None
+    if header["budget"] is not None and layout == "split":
+        shares = [part / sum(header["budgets"]) for part in header["budgets"]]
+    after = _before(header) if policy is None else policies.choose(policy, JOINING)
+    return {
+        "policy": after if after.policy is not KEEP_ALL else policies.DEFAULT,
+        "budget": header["budget"] if budget == "same" else budget,
+        "within": header["within"],
+        "window": header["window"],
+        "joins": tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
+        "layout": layout,
+        "shares": shares,
+        "delay": header["delay"],
+        "clock": header["clock"],
+        "drop": header.get("drop", 0.0),  # states saved before there was one
+        "together": header["together"],
+        "sized": header["sized"],
+        "seed": header["seed"],
+    }
+
+
+def _before(header: dict[str, Any]) -> Chosen:
+    """Return the policy of the join that was saved."""
+    return Chosen(policies.named(header["policy"]), header["params"])
+
+
+def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> None:
+    """Put what was saved into a join that was made with the `arguments` of its header."""
+    same = str(join.chosen) == str(_before(header)) and join._pilot.is_like(saved)
+    resized = join.budget != header["budget"]
+    if same:  # a policy's tables keep the scale that they were made for
+        join._pilot.load(saved, resized)
+        if join.chooser is not None:
+            join._lay_out(join._pilot.candidate)
+            if not resized:  # on their way to their sizes memories may hold more: nobody goes
+                join._tables.lanes[:, kernel.BUDGET] = sum(join._budgets)
+        join._scales = header["scales"]
+        join._states = join._fresh_states()
+    bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
+    slots = _load_tuples(join, saved, header["capacity"], bound)
+    _load_totals(join, saved, header)
+    _settle(join, saved, slots, bound)
+    if bound and "lanes" in saved and not resized:
+        join._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
+    if resized or not same:
+        join._pilot.begin(join.results)
+
+
+def _load_tuples(
+    join: "Join", saved: dict[str, np.ndarray], capacity: int, bound: bool
+) -> np.ndarray:
+    """Put the tuples into slots, the same ones if somebody is bound to these; return the slots."""
+    count = len(saved["held.time"])
+    slots = saved["slot"].astype(np.int64) if bound else np.arange(count)
+    capacity = capacity if bound else count
+    if capacity > capacity_of(join._tables.free):
+        join._grow(capacity)
+    held = join._tables.held
+    held.key[slots] = saved["held.key"]
+    for name in _columns(join):
+        if f"held.{name}" in saved:
+            held.at[name][slots] = saved[f"held.{name}"]
+    if "held.deadline" not in saved:
+        held.at["deadline"][slots] = saved["held.time"] + join.within
+    if "held.row" not in saved:
+        held.at["row"][slots] = np.arange(count)
+    if "held.born" not in saved:
+        held.at["born"][slots] = np.arange(count)
+    claim_slots(join._tables.free, slots)
+    return slots
+
+
+def _load_totals(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> None:
+    """Go on counting, and telling the time, where it was left off."""
+    tables = join._tables
+    tables.counts[:] = saved["counts"]
+    tables.marks[:] = saved["marks"]
+    if "held.born" not in saved:
+        tables.marks[kernel.BORN] = len(saved["held.time"])
+    tables.seen[:] = saved["seen"]
+    join._outside[:] = saved["outside"]
+    join._told[:] = saved["told"]
+    if join.drop:
+        join._dropped[:] = saved["dropped"]
+        join._dropping.rng[:] = saved["dropping"]
+    join._next_row = header["next_row"]
+
+
+def _settle(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound: bool) -> None:
+    """Let the policy remember, or meet the tuples anew, and give up what is too much."""
+    tables = join._tables
+    if bound:
+        # A larger budget has made larger tables; what was saved must have room for them too.
+        join._states = tuple(
+            grown(unflatten(state, f"policy.{lane}", saved), state)
+            for lane, state in enumerate(join._states)
+        )
+    rebuild = kernel.compile_rebuild(join._pilot.policy, join.form)
+    gone = np.zeros(capacity_of(tables.free) + 1, bool)
+    rebuild(tables, join._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
