@@ -12,23 +12,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup, candidate, chooser, hot, order, ring, tuning
+from penstock.engines import (
+    Join,
+    Lookup,
+    candidate,
+    chooser,
+    comparing,
+    funds,
+    hot,
+    order,
+    ring,
+    tuning,
+)
 from penstock.engines.lanes import moved
 from penstock.policies import auto, families
 from tests.compare import assert_same_join, assert_same_lookup, push_rows
 from tests.marks import plain
 from tests.naive import choosing as naive
 
-SMALL = {
-    "FIRST": 8,
-    "LOOKS": 12,
-    "FEWEST": 2,
-    "SURE": 0.25,
-    "HOME": 0.1,
-    "BEHIND": 0.0,
-    "DOUBT": 0.5,
-}
-SMALL |= {"RECENT": 2, "REST": 24, "BEGIN": 48}
+SMALL = {"FIRST": 8, "LOOKS": 12, "FEWEST": 2, "SURE": 0.25, "TURN": 1.0}
+SMALL |= {"BEHIND": 0.0, "DOUBT": 0.5, "RECENT": 2, "REST": 24, "BEGIN": 48}
 CHAIN = (((0, 0), (1, 0)), ((1, 0), (2, 0)))
 # Each with a seed that leads to several changes, and the layout in the end where it is fixed.
 SHAPES = [
@@ -48,8 +51,9 @@ SHAPES = [
 def patch(monkeypatch, **constants):
     """Set constants in the package and in the twin."""
     for name, value in constants.items():
-        for module in (chooser, naive):
-            monkeypatch.setattr(module, name, value)
+        for module in (chooser, comparing, funds, naive):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, value)
 
 
 @pytest.fixture
@@ -108,6 +112,14 @@ def test_joins_as_its_twin_in_every_shape(small, options, seed, fixed):
 
 
 @plain
+@pytest.mark.parametrize("options", [{}, {"together": True}, {"drop": 0.2}], ids=str)
+def test_joins_as_its_twin_where_the_engine_stands_in_for_a_miniature(small, options, monkeypatch):
+    monkeypatch.setattr(tuning, "ROOM", 12)  # all keys are sampled
+    monkeypatch.setattr(naive, "ROOM", 12)
+    assert joined_as_twin(options, 3).explain()["switches"] >= 2
+
+
+@plain
 def test_some_streams_end_in_one_memory_and_some_in_two(small):
     assert {joined_as_twin({}, seed).layout for seed in range(4)} == {"unified", "split"}
 
@@ -120,7 +132,7 @@ def test_two_candidates_join_as_their_twins(small, monkeypatch):
 
 
 @plain
-@given(seed=st.integers(0, 2**32), budget=st.integers(4, 30), within=st.integers(5, 80))
+@given(seed=st.integers(0, 2**32), budget=st.integers(2, 30), within=st.integers(5, 80))
 @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_joins_as_its_twin_on_any_stream(small, seed, budget, within):
     rows = pieces(drawn(seed, 200))
@@ -162,7 +174,7 @@ def test_caches_as_its_twin(small, seed):
 @pytest.fixture
 def stream():
     """Return side, key and time of a stream that changes its nature."""
-    rows = [(row["stream"], row["keys"][0], row["time"]) for row in drawn(10)]
+    rows = [(row["stream"], row["keys"][0], row["time"]) for row in drawn(9)]
     rows.sort(key=lambda row: (row[2], row[0]))  # as a batch would be
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
@@ -223,18 +235,20 @@ def test_another_budget_keeps_the_choice_and_begins_to_judge_anew(small, stream)
 
 @pytest.mark.parametrize("kind", ["join", "cache"])
 def test_beside_a_very_small_budget_nothing_is_tried(kind):
-    engine = Join("auto", 3) if kind == "join" else Lookup("auto", 3)
+    engine = Join("auto", 150, sized=True) if kind == "join" else Lookup("auto", 1)
     facts = engine.explain()
     assert facts["in_force"] == "rate"
-    assert facts["why"].startswith("a budget of 3 rows is too small to try anything out")
+    budget = "150 bytes" if kind == "join" else "1 rows"
+    assert facts["why"].startswith(f"a budget of {budget} is too small to try anything out")
 
 
 @plain
-def test_a_budget_may_become_too_small_to_try_anything_and_large_again(small, stream):
+def test_a_budget_may_become_too_small_to_try_anything_and_large_again(small, stream, monkeypatch):
     side, key, time = stream
     join = Join("auto", 12, within=30)
     join.push(side, key, time)
     assert str(join.in_force) != "rate"
+    monkeypatch.setattr(chooser, "SMALLEST", 4)
     little = Join.restore(join.save(), budget=3)
     assert little.held <= 3
     assert little.explain()["in_force"] == "rate"
@@ -333,10 +347,11 @@ def test_the_candidates_of_caches_are_those_of_the_twin():
 
 
 def test_the_constants_are_those_of_the_twin():
-    names = set(vars(naive)) & {name for name in vars(chooser) if name.isupper()}
-    assert {name: getattr(chooser, name) for name in names} == {
-        name: getattr(naive, name) for name in names
-    }
+    for module in (chooser, comparing, funds):
+        names = set(vars(naive)) & {name for name in vars(module) if name.isupper()}
+        assert {name: getattr(module, name) for name in names} == {
+            name: getattr(naive, name) for name in names
+        }
     assert (hot.HOT, tuning.ROOM, ring.FEWEST, ring.MOST, order.FEWEST) == (
         naive.HOT,
         naive.ROOM,

@@ -34,13 +34,24 @@ CACHING = [
     [("heeb", {})],
 ]
 BY_ORDER = {"heeb"}  # policies that go by the order of keys
-COSTS = {"rate": 3, "prob": 1.5, "lba": 2, "gdj": 1.5, "lhd": 4, "heeb": 6}  # others: 1
+COSTS = {"rate": 10, "prob": 2, "lba": 5, "gdj": 1.5, "lfu": 2, "wtinylfu": 2, "s3fifo": 2}
+COSTS |= {"lhd": 12, "heeb": 20}  # others: 1
 
-ROOM, ROW_BYTES, SMALLEST = 512, 100, 4
+ROOM, ROW_BYTES, SMALLEST = 512, 100, 2
 FIRST, PART, MOST = 128, 32, 4096
-LOOKS, FEWEST, LEAD, SURE, HOME, BEHIND, DOUBT = 24, 6, 0.01, 2.0, 0.5, 0.02, 3.0
+LOOKS, FEWEST, FADE, USUAL = 24, 4, 0.85, 0.2
+LEAD, SURE, MOST_DOUBT, EASE, HOME, TURN, BEHIND, DOUBT = (
+    0.02,
+    1.5,
+    8.0,
+    0.97,
+    0.01,
+    2048,
+    0.02,
+    3.0,
+)
 AWAKE, REST, BEGIN = 4, 8_000, 16_000
-ALLOWED, FREE, FIT, ROUND = 0.2, 500_000, 300_000, 4_000
+ALLOWED, FREE, FIT, ROUND = 0.12, 1_500_000, 1_000_000, 4_000
 RECENT, CHANGED, STRANGE = 3, 0.25, 2.5
 HOT, HOT_LOOKS = 1 / 128, 64
 RING_FEWEST, RING_MOST, ORDER_FEWEST = 4096, 1 << 20, 64
@@ -104,11 +115,6 @@ def ring_room(budget, sized):
     return min(max(RING_FEWEST, budget // ROW_BYTES if sized else budget), RING_MOST)
 
 
-def needed(number, error):
-    """Return by how much a candidate must be ahead to take over; the first has come home."""
-    return HOME * error if number == 0 else LEAD + SURE * error
-
-
 def share_of(budget, sized):
     return min(1.0, ROOM / (budget / ROW_BYTES if sized else budget))
 
@@ -119,8 +125,9 @@ class Chooser:
     `make` returns the miniature of a candidate, `key_of` the key of a row.
     """
 
-    def __init__(self, candidates, share, room, make, key_of):
+    def __init__(self, candidates, share, room, make, key_of, alike):
         self.candidates, self.share, self.room = candidates, share, room
+        self.stands_in = alike and share >= 1  # the engine, for the miniature of who rules
         self.make, self.key_of = make, key_of
         self.choice = 0
         self.ring = []
@@ -130,7 +137,8 @@ class Chooser:
         self.found = []  # for each remembered look: candidate -> results
         self.own = []  # for each remembered look: the engine's results for a sampled row
         self.slept_since = {}  # candidate -> when it was put to sleep
-        self.spent = 0.0
+        self.earned = self.spent = 0.0
+        self.ruled, self.doubt = FEWEST, 1.0  # looks since it rules, how much others are doubted
         self.missed = 0  # sampled rows, since they rest
         self.minis = {number: None for number in self._firsts() if not self[number].by_order}
 
@@ -170,22 +178,30 @@ class Chooser:
     def _look(self, results):
         self.seen += len(self.waiting)
         self.looked += 1
+        self.earned += self.in_force.cost * len(self.waiting) / self.share
         self.own = [*self.own, (results - self.results) / len(self.waiting)][-LOOKS:]
-        self.results = results
+        own, self.results = results - self.results, results
         changed = self._has_changed()
-        if self._are_resting() and not changed:
+        if self._are_resting(changed):
             self.missed += len(self.waiting)
             return
         self._catch_up()
-        found = {number: self._show(number, self.waiting) for number in sorted(self.minis)}
+        found = {number: self._show(number, self.waiting) for number in self._shown()}
+        if self.stands_in:
+            found[self.choice] = own
         self.found = [*self.found, found][-LOOKS:]
-        self._follow()
+        if not changed:
+            self._follow()
         self._put_to_sleep()
         if changed:
             self._start_over()
         else:
             self._wake_some()
         self._find_hot_keys()
+
+    def _shown(self):
+        """List who has a miniature."""
+        return sorted(self.minis.keys() - ({self.choice} if self.stands_in else set()))
 
     def _show(self, number, rows):
         if self.minis[number] is None:
@@ -198,24 +214,47 @@ class Chooser:
     def _compared(self, number):
         """Return by which share of its results it is ahead of the one in force, and the error."""
         common = [
-            (look[number], look[self.choice])
-            for look in self.found
+            (FADE**age, look[number] - look[self.choice], look[self.choice])
+            for age, look in enumerate(reversed(self.found))
             if number in look and self.choice in look
         ]
         if len(common) < FEWEST:
             return None
-        differences = [mine - other for mine, other in common]
-        total = max(1, sum(other for _, other in common))
-        return sum(differences) / total, math.sqrt(sum(d * d for d in differences)) / total
+        total = max(1, sum(weight * other for weight, _, other in common))
+        lead = sum(weight * more for weight, more, _ in common)
+        mean = lead / sum(weight for weight, _, _ in common)
+        spread = sum((weight * (more - mean)) ** 2 for weight, more, _ in common)
+        spread *= len(common) / max(len(common) - 1, 1)
+        return lead / total, math.sqrt(spread) / total
 
     def _follow(self):
-        ahead = {}
+        self.ruled += 1
+        self.doubt = 1 + (self.doubt - 1) * EASE
+        if self.ruled < FEWEST:
+            return
+        turn = TURN / self.seen if self.share < 1 else 0
+        promises = {}
         for number in sorted(self.minis):
             compared = self._compared(number)
-            if compared is not None and compared[0] > needed(number, compared[1]):
-                ahead[number] = compared[0]
-        if ahead:
-            self.choice = max(ahead, key=ahead.get)  # the first of equals
+            if compared is None or number == self.choice:
+                continue
+            share, error = compared
+            promise = share * USUAL**2 / (USUAL**2 + error**2)
+            if number == 0:
+                follows = share > max(HOME, turn)
+            else:
+                follows = promise > max(LEAD * self.doubt, turn)
+                follows &= share > SURE * self.doubt * error and self._can_pay_a_round()
+            if follows:
+                promises[number] = promise
+        if promises:
+            before, self.choice = self.choice, max(promises, key=promises.get)  # first of equals
+            if self.stands_in:
+                self._show(before, self._sampled(self.ring))
+                self.minis[self.choice] = None
+            self.ruled = 0
+            if self.choice == 0:
+                self.doubt = min(2 * self.doubt, MOST_DOUBT)
 
     def _put_to_sleep(self):
         compared = {number: self._compared(number) or (0.0, 0.0) for number in sorted(self.minis)}
@@ -224,7 +263,7 @@ class Chooser:
         for place, number in enumerate(lowest):
             share, error = compared[number]
             spare = crowded and place < len(lowest) - AWAKE
-            if number != self.choice and (spare or share < -BEHIND - DOUBT * error):
+            if number not in (0, self.choice) and (spare or share < -BEHIND - DOUBT * error):
                 del self.minis[number]
                 self.slept_since[number] = self.seen
 
@@ -272,7 +311,7 @@ class Chooser:
         self.found = self.found[-RECENT:]
         self.slept_since = {}
         for number in self._firsts():
-            if number not in self.minis and self._is_welcome(number):
+            if number not in self.minis and self._can_pay_a_round() and self._is_welcome(number):
                 self._wake(number)
 
     # 6. A change
@@ -293,18 +332,20 @@ class Chooser:
     # 7. Cost
 
     def _can_pay(self, cost):
-        return self.spent + cost <= FREE + ALLOWED * self.seen / self.share
+        return self.spent + cost <= FREE + ALLOWED * self.earned
 
-    def _are_resting(self):
+    def _can_pay_a_round(self):
+        return self._can_pay(ROUND * sum(self[number].cost for number in self._shown()))
+
+    def _are_resting(self, changed):
         """Tell whether there is too little for this look, or after a rest for a round."""
-        everybody = sum(self[number].cost for number in self.minis)
-        return not self._can_pay(ROUND * everybody if self.missed else 0)
+        return not (self._can_pay_a_round() if self.missed and not changed else self._can_pay(0))
 
     def _catch_up(self):
         if self.missed:
             known = self._sampled(self.ring)
             known = known[: max(0, len(known) - len(self.waiting))]
-            for number in sorted(self.minis):
+            for number in self._shown():
                 self._show(number, known[-self.missed :])
             self.missed = 0
 
@@ -373,7 +414,7 @@ class ChoosingJoin(NaiveJoin):
         families = [[one for one in family if self._is_defined(*one)] for family in JOINING]
         room, self.share = ring_room(budget, self.sized), share_of(budget, self.sized)
         self.chooser = Chooser(
-            candidates(families, layouts), self.share, room, self._miniature, first_key
+            candidates(families, layouts), self.share, room, self._miniature, first_key, alike=True
         )
 
     def _is_defined(self, name, params):
@@ -484,6 +525,7 @@ class ChoosingLookup(NaiveLookup):
                 ring_room(budget, sized=False),
                 lambda each: NaiveLookup(factory(each.name, **each.params), small),
                 lambda key: key,
+                alike=False,
             )
 
     def _look_up(self, key, size):

@@ -8,10 +8,14 @@ some are awake at a time:
 - Then neighbours of the leader are woken in turns, and now and then somebody else.
 - Whoever wakes is shown the last rows (`ring.py`) and compared with the one in force from there on.
 - If the engine itself comes to find clearly more or less than it did, something has changed: what
-  was found before is forgotten, and every family is woken again.
+  was found before is forgotten, and families are woken again.
 
-Miniatures must not cost much more than a fifth of what the engine itself costs (`ALLOWED`),
-beyond what is free to begin with (`FREE`); when they have, all rest until that is made up for.
+Where all keys are sampled the engine is its own miniature, and the one in force needs none: so it
+is what was really found that is compared.
+
+The first candidate is *home*: good nearly everywhere. It never sleeps, to come back to it is easy,
+and every return makes it harder to leave again. Miniatures may cost a part of what the engine costs
+(`funds.py`); when they have, all rest until that is made up for.
 """
 
 from importlib.util import find_spec
@@ -20,6 +24,8 @@ from typing import Any
 import numpy as np
 
 from .candidate import Candidate, are_neighbours
+from .comparing import Beside, compare
+from .funds import Funds
 from .hot import hot_keys
 from .order import looks_ordered
 from .ring import Ring
@@ -28,21 +34,22 @@ from .trials import Columns, Tools, Trials
 from .tuning import MOST, PART, ROW_BYTES
 from .waiting import Waiting
 
-SMALLEST = 4  # rows in the budget
+SMALLEST = 2  # rows in the budget
 FIRST = 128  # sampled rows before the first choice
 LOOKS = 24  # that are remembered
-FEWEST = 6  # looks that two must have had in common to be compared
-LEAD = 0.01  # by which share of what the one in force found another must be ahead,
-SURE = 2.0  # and by so many standard errors of that;
-HOME = 0.5  # the first one only by so many, since it is good nearly everywhere
+FEWEST = 4  # looks that two must have had in common to be compared, and that who rules is given
+LEAD = 0.02  # the share by which another must promise to be ahead of the one in force,
+SURE = 1.5  # and by how many standard errors it must have been,
+MOST_DOUBT = 8.0  # times so much where those who took over before did not keep what they promised;
+EASE = 0.97  # what is left of that doubt after a look
+HOME = 0.01  # the share by which home must have been ahead
+TURN = 2_048.0  # sampled rows whose results a change costs, where not all keys are sampled
 BEHIND = 0.02  # by which share somebody must be behind to be put to sleep,
 DOUBT = 3.0  # and by so many standard errors
 AWAKE = 4  # candidates that stay awake, with the one in force
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
-ALLOWED = 0.2  # rows shown to miniatures for each row that the engine takes
-FREE = 500_000  # rows shown to miniatures before that counts
-FIT = 300_000  # rows that could be shown for what it takes to fit models to keys with an order
-ROUND = 4_000  # sampled rows that there must be enough for when a rest ends
+FIT = 1_000_000.0  # what it costs to fit models to keys with an order
+ROUND = 4_000  # sampled rows that there must be enough for when a rest ends, or who rules changes
 BEGIN = 16_000  # sampled rows in which more than `AWAKE` may be awake, after a change too
 RECENT = 3  # looks in which the engine must have found clearly more or less than before,
 CHANGED = 0.25  # by this share
@@ -54,8 +61,8 @@ SAVED = ("found", "awake", "slept", "own", "beaten")
 def fallback(budget: int, sized: bool, policy: str) -> str:
     """Return why nothing can be tried out beside a memory, or nothing if it can.
 
-    >>> fallback(100, False, "rate"), fallback(2, False, "rate")
-    ('', 'a budget of 2 rows is too small to try anything out beside it: rate rules throughout')
+    >>> fallback(100, False, "rate"), fallback(1, False, "rate")
+    ('', 'a budget of 1 rows is too small to try anything out beside it: rate rules throughout')
     """
     if budget >= SMALLEST * (ROW_BYTES if sized else 1):
         return ""
@@ -75,6 +82,7 @@ class Chooser:
     def __init__(self, candidates: tuple[Candidate, ...], share: float, tools: Tools, ring: Ring):
         self.candidates = candidates
         self._trials = Trials(candidates, tools)
+        self._stands_in = tools.alike and share >= 1  # the engine, for the miniature of who rules
         self._waiting = Waiting(share)
         self._ring = ring
         count = len(candidates)
@@ -93,7 +101,9 @@ class Chooser:
         self._beaten = np.zeros(3)  # who ruled before, by how much that was beaten, and the error
         self._seen = 0  # sampled rows
         self._missed = 0  # the last of them that the miniatures were not shown, since they rest
-        self._spent = 0.0  # rows shown to miniatures, by what each costs
+        self._funds = Funds()
+        self._ruled = FEWEST  # looks since the choice was made
+        self._doubt = 1.0  # whoever leads at home is doubted so many times as much
         self._own = np.full(LOOKS, np.nan)  # results of the engine for each row, in the last looks
         self._results = 0  # of the engine, so far
         self._changed = 0  # sampled rows when a change was noticed
@@ -130,16 +140,15 @@ class Chooser:
         rows = self._waiting.leave()
         self._seen += waited
         self._looks += 1
+        self._funds.earn(self._cost([self._choice]) * waited / self._waiting.share)
+        before = self._results
         news = self._watch_engine(results, waited)
-        if self._rests() and not news:
+        if self._rests(news):
             self._missed += waited
             return False
         self._catch_up(waited)
-        found = self._trials.push(rows, self._numbers())
-        self._spend(waited, self._numbers())
-        found[~self._awake] = np.nan
-        self._found = np.vstack([self._found[1:], found])
-        changed = self._follow()
+        self._found = np.vstack([self._found[1:], self._show(rows, results - before)])
+        changed = not news and self._follow()
         self._thin_out()
         if news:
             self._start_over()
@@ -147,6 +156,15 @@ class Chooser:
             self._wake_some()
         self._leave_out_hot_keys()
         return changed
+
+    def _show(self, rows: Columns, own: int) -> np.ndarray:
+        """Show rows to those awake; return what each found, and the engine itself: `own`."""
+        found = self._trials.push(rows, self._shown())
+        self._spend(len(rows[0]), self._shown())
+        if self._stands_in:
+            found[self._choice] = own
+        found[~self._awake] = np.nan
+        return found
 
     @property
     def hot(self) -> np.ndarray:
@@ -175,11 +193,11 @@ class Chooser:
         return True
 
     def _start_over(self) -> None:
-        """Forget what was found before something changed, and wake every family."""
+        """Forget what was found before something changed; wake the families that can be paid."""
         self._found[:-RECENT] = np.nan
         self._slept[:] = self._seen - REST
         for number in self._firsts:
-            if self._welcome(number):
+            if self._affords_a_round() and self._welcome(number):
                 self._wake(number)
 
     def _welcome(self, number: int) -> bool:
@@ -189,34 +207,38 @@ class Chooser:
         """
         if not self.candidates[number].chosen.policy.ordered:
             return True
-        affordable = self._spent + FIT <= self._allowed and self._waiting.share >= 1
+        affordable = self._funds.affords(FIT) and self._waiting.share >= 1
         return affordable and CAN_FIT and looks_ordered(_keys(self._ring.columns()))
 
-    @property
-    def _allowed(self) -> float:
-        return FREE + ALLOWED * self._seen / self._waiting.share
-
-    def _rests(self) -> bool:
+    def _rests(self, news: bool) -> bool:
         """Tell whether the miniatures have cost too much to be shown what waited."""
-        ahead = ROUND * self._cost(self._numbers()) if self._missed else 0.0
-        return self._spent + ahead > self._allowed
+        if self._missed and not news:
+            return not self._affords_a_round()
+        return not self._funds.affords(0.0)
+
+    def _affords_a_round(self) -> bool:
+        return self._funds.affords(ROUND * self._cost(self._shown()))
 
     def _cost(self, numbers: list[int]) -> float:
         return sum(self.candidates[number].chosen.policy.cost for number in numbers)
 
     def _spend(self, rows: int, numbers: list[int]) -> None:
-        self._spent += rows * self._cost(numbers)
+        self._funds.spend(rows * self._cost(numbers))
 
     def _catch_up(self, waited: int) -> None:
         """Show the miniatures what they missed while they rested, as far as it is known."""
         if self._missed:
             rows = self._known(waited)
-            self._trials.push(tuple(each[-self._missed :] for each in rows), self._numbers())
-            self._spend(min(self._missed, len(rows[0])), self._numbers())
+            self._trials.push(tuple(each[-self._missed :] for each in rows), self._shown())
+            self._spend(min(self._missed, len(rows[0])), self._shown())
             self._missed = 0
 
     def _numbers(self) -> list[int]:
         return np.flatnonzero(self._awake).tolist()
+
+    def _shown(self) -> list[int]:
+        """Return who has a miniature."""
+        return [each for each in self._numbers() if each != self._choice or not self._stands_in]
 
     def _known(self, but: int) -> Columns:
         """Return the sampled ones of the last rows, but for the newest so many of them."""
@@ -225,44 +247,50 @@ class Chooser:
         places = places[: max(0, len(places) - but)]
         return tuple(column[places] for column in columns)
 
-    def _ahead(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compare all with the one in force, over the looks that each shared with it.
-
-        Returns by which share each is ahead (NaN: too few looks), the standard error of that, and
-        how many results the one in force had.
-        """
-        mine = self._found[:, [self._choice]]
-        more = self._found - mine
-        shared = ~np.isnan(more)
-        total = np.where(shared, mine, 0.0).sum(0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.nansum(more, 0) / np.maximum(total, 1.0)
-            error = np.sqrt(np.nansum(more**2, 0)) / np.maximum(total, 1.0)
-        share[shared.sum(0) < FEWEST] = np.nan
-        return share, error, total
+    def _beside(self) -> Beside:
+        """Compare all with the one in force."""
+        return compare(self._found, self._choice, FEWEST)
 
     def _follow(self) -> bool:
-        """Let the candidate rule that is furthest ahead, if one clearly is."""
-        share, error, _ = self._ahead()
-        needed = LEAD + SURE * error
-        needed[0] = HOME * error[0]
-        clearly = self._awake & (share > needed)
+        """Let the candidate rule that promises most, if one clearly does.
+
+        Not before who rules has had some looks, and not if there would be nothing left to watch
+        how it goes. Home is asked for less, and its return says that who ruled was overrated.
+        """
+        self._ruled += 1
+        self._doubt = 1 + (self._doubt - 1) * EASE
+        if self._ruled < FEWEST:
+            return False
+        beside = self._beside()
+        turn = TURN / self._seen if self._waiting.share < 1 else 0.0
+        promise, sure = beside.promise, SURE * self._doubt * beside.error
+        clearly = (promise > max(LEAD * self._doubt, turn)) & (beside.share > sure) & self._awake
+        if not self._affords_a_round():
+            clearly[:] = False
+        if self._choice:
+            clearly[0] = beside.share[0] > max(HOME, turn)
         if not clearly.any():
             return False
-        before, self._choice = self._choice, int(np.argmax(np.where(clearly, share, -1.0)))
+        before, self._choice = self._choice, int(np.argmax(np.where(clearly, promise, -np.inf)))
+        if not self._choice:
+            self._doubt = min(2 * self._doubt, MOST_DOUBT)
+        self._ruled = 0
         self._since = self._seen
         self.switches += 1
-        self._beaten = np.array([before, share[self._choice], error[self._choice]])
+        self._beaten = np.array([before, beside.share[self._choice], beside.error[self._choice]])
+        if self._stands_in:
+            self._trials.forget(self._choice)
+            self._show_lately(before)
         return True
 
     def _thin_out(self) -> None:
-        """Put those to sleep who are clearly behind; only the one in force is safe."""
-        share, error, _ = self._ahead()
+        """Put those to sleep who are clearly behind; the one in force and home are safe."""
+        share, error, _ = self._beside()
         ranked = sorted(self._numbers(), key=lambda number: np.nan_to_num(share[number]))
         spare = len(ranked) - AWAKE if self._seen - self._changed > BEGIN else 0
         for place, number in enumerate(ranked):
             behind = share[number] < -BEHIND - DOUBT * error[number]
-            if number != self._choice and (behind or place < spare):
+            if number not in (self._choice, 0) and (behind or place < spare):
                 self._awake[number] = False
                 self._slept[number] = self._seen
                 self._trials.forget(number)
@@ -292,14 +320,18 @@ class Chooser:
         if self._awake[number]:
             return
         self._awake[number] = True
+        self._show_lately(number)
+        self._funds.spend(FIT if self.candidates[number].chosen.policy.ordered else 0.0)
+
+    def _show_lately(self, number: int) -> None:
+        """Show the last rows to a miniature that is new."""
         rows = self._known(0)
         self._trials.push(rows, [number])
         self._spend(len(rows[0]), [number])
-        self._spent += FIT if self.candidates[number].chosen.policy.ordered else 0
 
     def explain(self) -> dict[str, Any]:
         """Return who rules, since when and why, and what the others find beside it."""
-        share, _, _ = self._ahead()
+        share = self._beside().share
         known = [number for number in self._numbers() if not np.isnan(share[number])]
         known.sort(key=lambda number: -share[number])
         return {
@@ -332,7 +364,7 @@ class Chooser:
         """Return how many results the best of each family had more than the one in force had, and
         how many that were.
         """
-        share, _, total = self._ahead()
+        share, _, total = self._beside()
         best: dict[str, tuple[float, float]] = {}
         for number in self._numbers():
             name, more = self.candidates[number].chosen.policy.name, share[number]
@@ -345,8 +377,11 @@ class Chooser:
         saved = {f"trials.{name}": array for name, array in self._trials.save().items()}
         saved |= {f"waiting.{name}": array for name, array in self._waiting.save().items()}
         whole = [self._choice, self._since, self.switches, self._seen, self._missed]
-        saved["numbers"] = np.array([*whole, self._changed, self._results, self._looks])
-        saved["spent"] = np.array([self._spent])
+        saved["numbers"] = np.array(
+            [*whole, self._changed, self._results, self._looks, self._ruled]
+        )
+        saved["doubt"] = np.array([self._doubt])
+        saved["funds"] = self._funds.save()
         for name in SAVED:
             saved[name] = getattr(self, f"_{name}").copy()
         return saved
@@ -358,8 +393,9 @@ class Chooser:
         if resized:
             self._since = 0
             return
-        self._seen, self._missed, self._changed, self._results, self._looks = rest
-        self._spent = float(saved["spent"][0])
+        self._seen, self._missed, self._changed, self._results, self._looks, self._ruled = rest
+        self._doubt = float(saved["doubt"][0])
+        self._funds.load(saved["funds"])
         for name in SAVED:
             setattr(self, f"_{name}", np.array(saved[name]))
         self._trials.load(part(saved, "trials."))

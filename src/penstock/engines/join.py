@@ -6,6 +6,7 @@ times lie within the window; the match is produced when the later arrival finds 
 still held; the dead leave first; after every arrival what is held fits the budget.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -240,7 +241,8 @@ class Join:
         )
 
     def _tools(self, share: float) -> Tools:
-        return Tools(lambda each: self._miniature(each, share), _show, _found, Join.restore)
+        make = functools.partial(self._miniature, share=share)
+        return Tools(make, _show, _found, Join.restore, alike=True)
 
     @property
     def layout(self) -> str:

@@ -258,7 +258,8 @@ class Lookup:
     def _tools(self, share: float) -> Tools:
         """Return how to deal with caches like this one, ruled by candidates, for some of the keys.
 
-        A hot key takes one row, as any other does, so that nothing is to be left out for it.
+        A hot key takes one row, as any other does, so that nothing is to be left out for it. What
+        is discarded stays in them, so that they may find more than the cache does.
         """
         budget = max(1, round(self._limit * share))
 

@@ -22,6 +22,7 @@ class Tools(NamedTuple):
     push: Callable[[Any, Columns], object]
     results: Callable[[Any], int]  # so far
     restore: Callable[[dict[str, np.ndarray]], Any]
+    alike: bool = False  # shown all keys, a miniature would find what the engine itself does
 
 
 class Trials:

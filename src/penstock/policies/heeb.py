@@ -312,5 +312,5 @@ HEEB = Policy(
     refresh=refresh,
     ordered=True,
     tracked=lambda state: int(state.members.size[0]),
-    cost=6,
+    cost=20,
 )

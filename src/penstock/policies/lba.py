@@ -173,5 +173,5 @@ LBA = Policy(
     pause=lambda state: int(state.sight.wait[0]),
     refresh=refresh,
     tracked=lambda state: int(state.cold.size[0] + state.hot.size[0]),
-    cost=2,
+    cost=5,
 )

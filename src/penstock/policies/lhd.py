@@ -138,5 +138,5 @@ LHD = Policy(
     on_remove=on_remove,
     on_arrival=on_arrival,
     tracked=lambda state: int(state.members.size[0]),
-    cost=4,
+    cost=12,
 )

@@ -87,5 +87,5 @@ PROB = Policy(
     on_arrival=on_arrival,
     reserve=reserve,
     tracked=lambda state: int(state.heap.size[0]),
-    cost=1.5,
+    cost=2,
 )

@@ -117,5 +117,5 @@ RATE = Policy(
     on_arrival=on_arrival,
     reserve=reserve,
     tracked=lambda state: int(state.suspects.members.size[0]),
-    cost=3,
+    cost=10,
 )

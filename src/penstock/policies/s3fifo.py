@@ -99,4 +99,5 @@ S3FIFO = Policy(
     on_match=on_match,
     on_remove=on_remove,
     tracked=lambda state: int(state.queues.ends[:, 2].sum()),
+    cost=2,
 )
