@@ -48,7 +48,7 @@ BEHIND = 0.02  # by which share somebody must be behind to be put to sleep,
 DOUBT = 3.0  # and by so many standard errors
 AWAKE = 4  # candidates that stay awake, with the one in force
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
-FIT = 1_000_000.0  # what it costs to fit models to keys with an order
+FIT = 400_000.0  # what it costs to fit models to keys with an order
 ROUND = 4_000  # sampled rows that there must be enough for when a rest ends, or who rules changes
 BEGIN = 16_000  # sampled rows in which more than `AWAKE` may be awake, after a change too
 RECENT = 3  # looks in which the engine must have found clearly more or less than before,
@@ -286,7 +286,8 @@ class Chooser:
     def _thin_out(self) -> None:
         """Put those to sleep who are clearly behind; the one in force and home are safe."""
         share, error, _ = self._beside()
-        ranked = sorted(self._numbers(), key=lambda number: np.nan_to_num(share[number]))
+        known = np.nan_to_num(share)
+        ranked = sorted(self._numbers(), key=lambda number: float(known[number]))
         spare = len(ranked) - AWAKE if self._seen - self._changed > BEGIN else 0
         for place, number in enumerate(ranked):
             behind = share[number] < -BEHIND - DOUBT * error[number]
@@ -302,16 +303,14 @@ class Chooser:
             if ordered and self._rested(number) and self._welcome(number):
                 self._wake(number)
         if self._awake.sum() < AWAKE:
-            waiting = [n for n in range(len(self.candidates)) if self._may_wake(n)]
+            rested = np.flatnonzero(~self._awake & (self._seen - self._slept >= REST)).tolist()
+            waiting = [number for number in rested if self._may_wake(number)]
             if waiting:
                 self._wake(min(waiting, key=lambda number: (self._slept[number], number)))
 
     def _may_wake(self, number: int) -> bool:
-        if not self._rested(number):
-            return False
-        each = self.candidates[number]
-        near = each.family == self.in_force.family and are_neighbours(each, self.in_force)
-        return (near or number in self._firsts) and self._welcome(number)
+        near = number in self._firsts or are_neighbours(self.candidates[number], self.in_force)
+        return near and self._welcome(number)
 
     def _rested(self, number: int) -> bool:
         return not self._awake[number] and self._seen - self._slept[number] >= REST

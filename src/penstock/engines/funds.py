@@ -6,8 +6,8 @@ how busy a machine is.
 
 import numpy as np
 
-ALLOWED = 0.12  # of what the engine costs
-FREE = 1_500_000.0  # that may be spent before that counts: a tenth of a second or two
+ALLOWED = 0.1  # of what the engine costs
+FREE = 1_000_000.0  # that may be spent before that counts: a tenth of a second or two
 
 
 class Funds:
@@ -19,7 +19,7 @@ class Funds:
     (0.0, False)
     >>> funds.earn(1000)
     >>> funds.left, funds.affords(1)
-    (120.0, True)
+    (100.0, True)
     """
 
     def __init__(self) -> None:
