@@ -31,7 +31,7 @@ from tests.marks import plain
 from tests.naive import choosing as naive
 
 SMALL = {"FIRST": 8, "LOOKS": 12, "FEWEST": 2, "SURE": 0.25, "TURN": 1.0}
-SMALL |= {"BEHIND": 0.0, "DOUBT": 0.5, "RECENT": 2, "REST": 24, "BEGIN": 48}
+SMALL |= {"LATELY": 30, "BEHIND": 0.0, "DOUBT": 0.5, "RECENT": 2, "REST": 24, "BEGIN": 48}
 CHAIN = (((0, 0), (1, 0)), ((1, 0), (2, 0)))
 # Each with a seed that leads to several changes, and the layout in the end where it is fixed.
 SHAPES = [

@@ -54,7 +54,7 @@ AWAKE, REST, BEGIN = 4, 8_000, 16_000
 ALLOWED, FREE, FIT, ROUND = 0.1, 1_000_000, 400_000, 4_000
 RECENT, CHANGED, STRANGE = 3, 0.25, 2.5
 HOT, HOT_LOOKS = 1 / 128, 64
-RING_FEWEST, RING_MOST, ORDER_FEWEST = 4096, 1 << 20, 64
+RING_FEWEST, RING_MOST, LATELY, ORDER_FEWEST = 16_384, 1 << 20, 4096, 64
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class Chooser:
         if promises:
             before, self.choice = self.choice, max(promises, key=promises.get)  # first of equals
             if self.stands_in:
-                self._show(before, self._sampled(self.ring))
+                self._show(before, self._sampled(self.ring)[-LATELY:])
                 self.minis[self.choice] = None
             self.ruled = 0
             if self.choice == 0:
@@ -303,7 +303,7 @@ class Chooser:
 
     def _wake(self, number):
         self.minis[number] = None
-        self._show(number, self._sampled(self.ring))
+        self._show(number, self._sampled(self.ring)[-LATELY:])
         if self[number].by_order:
             self.spent += FIT
 
@@ -344,7 +344,7 @@ class Chooser:
     def _catch_up(self):
         if self.missed:
             known = self._sampled(self.ring)
-            known = known[: max(0, len(known) - len(self.waiting))]
+            known = known[: max(0, len(known) - len(self.waiting))][-LATELY:]
             for number in self._shown():
                 self._show(number, known[-self.missed :])
             self.missed = 0

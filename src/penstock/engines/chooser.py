@@ -47,6 +47,7 @@ TURN = 2_048.0  # sampled rows whose results a change costs, where not all keys 
 BEHIND = 0.02  # by which share somebody must be behind to be put to sleep,
 DOUBT = 3.0  # and by so many standard errors
 AWAKE = 4  # candidates that stay awake, with the one in force
+LATELY = 4_096  # sampled rows that a new miniature is shown at most
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
 FIT = 400_000.0  # what it costs to fit models to keys with an order
 ROUND = 4_000  # sampled rows that there must be enough for when a rest ends, or who rules changes
@@ -244,7 +245,7 @@ class Chooser:
         """Return the sampled ones of the last rows, but for the newest so many of them."""
         columns = self._ring.columns()
         places = self._waiting.sampled(_keys(columns))
-        places = places[: max(0, len(places) - but)]
+        places = places[: max(0, len(places) - but)][-LATELY:]
         return tuple(column[places] for column in columns)
 
     def _beside(self) -> Beside:

@@ -6,15 +6,15 @@ from .trials import Columns
 from .tuning import ROW_BYTES
 
 PIECES = 64  # kept apart at most, then put together
-FEWEST = 4096  # rows that are kept, and as many as there are rows in the budget if these are more
+FEWEST = 16_384  # rows that are kept, and as many as the budget has if these are more
 MOST = 1 << 20
 
 
 def room_for(budget: int, sized: bool = False) -> int:
     """Return how many rows to keep beside a memory.
 
-    >>> room_for(10), room_for(10_000), room_for(1_000_000, sized=True)
-    (4096, 10000, 10000)
+    >>> room_for(10), room_for(20_000), room_for(1_000_000, sized=True)
+    (16384, 20000, 16384)
     """
     rows = budget // ROW_BYTES if sized else budget
     return min(max(FEWEST, rows), MOST)
