@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 
-from .. import policies
 from .cell import MOST_ROWS
 from .plan import AUTO, COSTLY
 from .summary import PARTS, Quality, Share, Standing, plain
 
 NAME = "which-policy.md"
 TITLES = {False: "Joins", True: "Caches"}
-SHOWN = ("rate", policies.DEFAULT, AUTO)  # beside the best one
+SHOWN = ("rate", AUTO)  # beside the best one
 
 
 def text(found: Quality, figure: str) -> str:
