@@ -112,7 +112,8 @@ def layouts_of(streams):
 
 
 def ring_room(budget, sized):
-    return min(max(RING_FEWEST, budget // ROW_BYTES if sized else budget), RING_MOST)
+    rows = budget // ROW_BYTES if sized else budget
+    return min(max(RING_FEWEST, rows // 4), RING_MOST)
 
 
 def share_of(budget, sized):

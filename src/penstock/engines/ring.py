@@ -6,18 +6,19 @@ from .trials import Columns
 from .tuning import ROW_BYTES
 
 PIECES = 64  # kept apart at most, then put together
-FEWEST = 16_384  # rows that are kept, and as many as the budget has if these are more
+FEWEST = 16_384  # rows that are kept, and a part of what the budget has if that is more:
+PART = 4  # a fourth, since what is kept counts among what it takes to choose
 MOST = 1 << 20
 
 
 def room_for(budget: int, sized: bool = False) -> int:
     """Return how many rows to keep beside a memory.
 
-    >>> room_for(10), room_for(20_000), room_for(1_000_000, sized=True)
-    (16384, 20000, 16384)
+    >>> room_for(10), room_for(100_000), room_for(1_000_000, sized=True)
+    (16384, 25000, 16384)
     """
     rows = budget // ROW_BYTES if sized else budget
-    return min(max(FEWEST, rows), MOST)
+    return min(max(FEWEST, rows // PART), MOST)
 
 
 class Ring:
