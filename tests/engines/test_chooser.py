@@ -119,11 +119,6 @@ def test_joins_as_its_twin_where_the_engine_stands_in_for_a_miniature(small, opt
     assert joined_as_twin(options, 3).explain()["switches"] >= 2
 
 
-@plain
-def test_some_streams_end_in_one_memory_and_some_in_two(small):
-    assert {joined_as_twin({}, seed).layout for seed in range(4)} == {"unified", "split"}
-
-
 def test_two_candidates_join_as_their_twins(small, monkeypatch):
     monkeypatch.setitem(auto.FAMILIES, "joining", (("fifo",), ("lru",)))
     monkeypatch.setattr(naive, "JOINING", [[("fifo", {})], [("lru", {})]])

@@ -20,6 +20,7 @@ GDJ = [("gdj", {"percentile": part}) for part in (0.2, 0.0, 0.5, 0.9)]
 JOINING = [
     [("rate", {}), ("rate", {"remains": True})],
     [("prob", {})],
+    [("life", {})],
     [("lba", {})],
     GDJ,
     [("clock", {"rho": rho}) for rho in (0.5, 0.1, 0.9)],
@@ -35,7 +36,7 @@ CACHING = [
 ]
 BY_ORDER = {"heeb"}  # policies that go by the order of keys
 COSTS = {"rate": 10, "prob": 2, "lba": 5, "gdj": 1.5, "lfu": 2, "wtinylfu": 2, "s3fifo": 2}
-COSTS |= {"lhd": 12, "heeb": 20}  # others: 1
+COSTS |= {"life": 2, "lhd": 12, "heeb": 20}  # others: 1
 
 ROOM, ROW_BYTES, SMALLEST = 512, 100, 2
 FIRST, PART, MOST = 128, 32, 4096
@@ -179,6 +180,7 @@ class Chooser:
     def _look(self, results):
         self.seen += len(self.waiting)
         self.looked += 1
+        self.doubt = 1 + (self.doubt - 1) * EASE
         self.earned += self.in_force.cost * len(self.waiting) / self.share
         self.own = [*self.own, (results - self.results) / len(self.waiting)][-LOOKS:]
         own, self.results = results - self.results, results
@@ -230,7 +232,6 @@ class Chooser:
 
     def _follow(self):
         self.ruled += 1
-        self.doubt = 1 + (self.doubt - 1) * EASE
         if self.ruled < FEWEST:
             return
         turn = TURN / self.seen if self.share < 1 else 0
@@ -245,7 +246,7 @@ class Chooser:
                 follows = share > max(HOME, turn)
             else:
                 follows = promise > max(LEAD * self.doubt, turn)
-                follows &= share > SURE * self.doubt * error and self._can_pay_a_round()
+                follows &= share > SURE * self.doubt * error
             if follows:
                 promises[number] = promise
         if promises:
@@ -312,7 +313,7 @@ class Chooser:
         self.found = self.found[-RECENT:]
         self.slept_since = {}
         for number in self._firsts():
-            if number not in self.minis and self._can_pay_a_round() and self._is_welcome(number):
+            if number not in self.minis and self._can_pay_rounds(1) and self._is_welcome(number):
                 self._wake(number)
 
     # 6. A change
@@ -335,12 +336,15 @@ class Chooser:
     def _can_pay(self, cost):
         return self.spent + cost <= FREE + ALLOWED * self.earned
 
-    def _can_pay_a_round(self):
-        return self._can_pay(ROUND * sum(self[number].cost for number in self._shown()))
+    def _can_pay_rounds(self, count):
+        return self._can_pay(count * ROUND * sum(self[number].cost for number in self._shown()))
 
     def _are_resting(self, changed):
-        """Tell whether there is too little for this look, or after a rest for a round."""
-        return not (self._can_pay_a_round() if self.missed and not changed else self._can_pay(0))
+        """Tell whether there is too little: a round is kept back, unless somebody is new."""
+        rounds = 1 if self.ruled >= FEWEST else 0
+        if self.missed and not changed:
+            rounds += 1
+        return not self._can_pay_rounds(rounds)
 
     def _catch_up(self):
         if self.missed:
@@ -373,7 +377,8 @@ def look_ordered(keys):
         return False
     near = [abs(keys[place] - keys[place - 4]) for place in range(4, len(keys))]
     far = [abs(keys[place] - keys[place - len(keys) // 2]) for place in range(len(keys))]
-    return fmean(near) < 0.6 * fmean(far)
+    near, far = list(filter(None, near)), list(filter(None, far))  # not the same key again
+    return bool(near and far) and fmean(near) < 0.6 * fmean(far)
 
 
 def moved(used, budgets, targets):
@@ -419,7 +424,7 @@ class ChoosingJoin(NaiveJoin):
         )
 
     def _is_defined(self, name, params):
-        return self.within is not None or "remains" not in params
+        return self.within is not None or (name != "life" and "remains" not in params)
 
     def _miniature(self, candidate):
         cold = cold_share([t.keys[0] for t in self.held], self.chooser.hot)

@@ -50,7 +50,7 @@ AWAKE = 4  # candidates that stay awake, with the one in force
 LATELY = 4_096  # sampled rows that a new miniature is shown at most
 REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
 FIT = 400_000.0  # what it costs to fit models to keys with an order
-ROUND = 4_000  # sampled rows that there must be enough for when a rest ends, or who rules changes
+ROUND = 4_000  # sampled rows that can be paid when a rest ends, and as many again
 BEGIN = 16_000  # sampled rows in which more than `AWAKE` may be awake, after a change too
 RECENT = 3  # looks in which the engine must have found clearly more or less than before,
 CHANGED = 0.25  # by this share
@@ -141,6 +141,7 @@ class Chooser:
         rows = self._waiting.leave()
         self._seen += waited
         self._looks += 1
+        self._doubt = 1 + (self._doubt - 1) * EASE
         self._funds.earn(self._cost([self._choice]) * waited / self._waiting.share)
         before = self._results
         news = self._watch_engine(results, waited)
@@ -198,7 +199,7 @@ class Chooser:
         self._found[:-RECENT] = np.nan
         self._slept[:] = self._seen - REST
         for number in self._firsts:
-            if self._affords_a_round() and self._welcome(number):
+            if self._affords(1) and self._welcome(number):
                 self._wake(number)
 
     def _welcome(self, number: int) -> bool:
@@ -212,13 +213,15 @@ class Chooser:
         return affordable and CAN_FIT and looks_ordered(_keys(self._ring.columns()))
 
     def _rests(self, news: bool) -> bool:
-        """Tell whether the miniatures have cost too much to be shown what waited."""
-        if self._missed and not news:
-            return not self._affords_a_round()
-        return not self._funds.affords(0.0)
+        """Tell whether the miniatures have cost too much to be shown what waited.
 
-    def _affords_a_round(self) -> bool:
-        return self._funds.affords(ROUND * self._cost(self._shown()))
+        A round is kept back, to watch how it goes with who has just taken over.
+        """
+        rounds = int(self._ruled >= FEWEST) + int(self._missed > 0 and not news)
+        return not self._affords(rounds)
+
+    def _affords(self, rounds: int) -> bool:
+        return self._funds.affords(rounds * ROUND * self._cost(self._shown()))
 
     def _cost(self, numbers: list[int]) -> float:
         return sum(self.candidates[number].chosen.policy.cost for number in numbers)
@@ -255,19 +258,16 @@ class Chooser:
     def _follow(self) -> bool:
         """Let the candidate rule that promises most, if one clearly does.
 
-        Not before who rules has had some looks, and not if there would be nothing left to watch
-        how it goes. Home is asked for less, and its return says that who ruled was overrated.
+        Not before who rules has had some looks. Home is asked for less, and its return says that
+        who ruled was overrated.
         """
         self._ruled += 1
-        self._doubt = 1 + (self._doubt - 1) * EASE
         if self._ruled < FEWEST:
             return False
         beside = self._beside()
         turn = TURN / self._seen if self._waiting.share < 1 else 0.0
         promise, sure = beside.promise, SURE * self._doubt * beside.error
         clearly = (promise > max(LEAD * self._doubt, turn)) & (beside.share > sure) & self._awake
-        if not self._affords_a_round():
-            clearly[:] = False
         if self._choice:
             clearly[0] = beside.share[0] > max(HOME, turn)
         if not clearly.any():

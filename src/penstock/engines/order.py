@@ -1,6 +1,7 @@
 """Whether the order of keys means something: does a key tell where the next ones will be?
 
-Of keys that are hashes, or names by number, two that follow each other are as far apart as any two.
+Of keys that are hashes, or names by number, two that follow each other are as far apart as any two,
+unless they are the same: that says nothing about order.
 """
 
 import numpy as np
@@ -22,4 +23,5 @@ def looks_ordered(keys: np.ndarray) -> bool:
     values = keys.astype(np.float64)
     near = np.abs(values[LAG:] - values[:-LAG])
     far = np.abs(values - np.roll(values, len(values) // 2))
-    return bool(np.mean(near) < NEARER * np.mean(far))
+    near, far = near[near > 0], far[far > 0]
+    return min(len(near), len(far)) > 0 and bool(np.mean(near) < NEARER * np.mean(far))

@@ -11,6 +11,7 @@ FAMILIES: dict[str, tuple[tuple[str, ...], ...]] = {
     JOINING: (
         ("rate", "rate:remains=yes"),
         ("prob",),
+        ("life",),
         ("lba",),
         ("gdj:percentile=0.2", "gdj:percentile=0.0", "gdj:percentile=0.5", "gdj:percentile=0.9"),
         ("clock:rho=0.5", "clock:rho=0.1", "clock:rho=0.9"),
