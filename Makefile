@@ -31,7 +31,7 @@ mosquitto: ## find Mosquitto, or install it (apt-get, where root); without it it
 chromium: ## find Chromium and its driver, or install them (apt-get, where root)
 	@scripts/chromium.sh >/dev/null || true
 
-test: setup java mosquitto chromium lint ## lint, then all tests but the slow ones (some 10 minutes on 2 cores)
+test: setup java mosquitto chromium lint ## lint, then all tests but the slow ones (some 15 minutes on 2 cores)
 	@echo "== tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
 ifneq ($(KERNELS),)

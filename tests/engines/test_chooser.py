@@ -233,7 +233,7 @@ def test_beside_a_very_small_budget_nothing_is_tried(kind):
     engine = Join("auto", 150, sized=True) if kind == "join" else Lookup("auto", 1)
     facts = engine.explain()
     assert facts["in_force"] == "rate"
-    budget = "150 bytes" if kind == "join" else "1 rows"
+    budget = "150 bytes" if kind == "join" else "1 row"
     assert facts["why"].startswith(f"a budget of {budget} is too small to try anything out")
 
 
@@ -259,7 +259,12 @@ def test_of_too_short_a_stream_nothing_is_known_yet():
     facts = join.explain()
     assert facts["in_force"] == "rate"
     assert (facts["rows"], facts["switches"]) == (0, 0)
-    assert all(math.isnan(share) for share, _ in facts["scores"].values())
+    assert facts["scores"] == facts["errors"] == {}
+    assert facts["why"].startswith("too few rows to learn from so far (2 sampled): rate rules")
+
+
+def test_without_a_budget_nothing_is_to_be_chosen():
+    assert Join(within=30).explain()["why"] == "there is no budget"
 
 
 # Parts

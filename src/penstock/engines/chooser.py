@@ -63,11 +63,11 @@ def fallback(budget: int, sized: bool, policy: str) -> str:
     """Return why nothing can be tried out beside a memory, or nothing if it can.
 
     >>> fallback(100, False, "rate"), fallback(1, False, "rate")
-    ('', 'a budget of 1 rows is too small to try anything out beside it: rate rules throughout')
+    ('', 'a budget of 1 row is too small to try anything out beside it: rate rules throughout')
     """
     if budget >= SMALLEST * (ROW_BYTES if sized else 1):
         return ""
-    what = "bytes" if sized else "rows"
+    what = "bytes" if sized else "row" if budget == 1 else "rows"
     return (
         f"a budget of {budget} {what} is too small to try anything out beside it: "
         f"{policy} rules throughout"
@@ -331,7 +331,7 @@ class Chooser:
 
     def explain(self) -> dict[str, Any]:
         """Return who rules, since when and why, and what the others find beside it."""
-        share = self._beside().share
+        share, error, _ = self._beside()
         known = [number for number in self._numbers() if not np.isnan(share[number])]
         known.sort(key=lambda number: -share[number])
         return {
@@ -344,6 +344,7 @@ class Chooser:
             "switches": self.switches,
             "resting": bool(self._missed),
             "scores": {str(self.candidates[n]): round(1 + float(share[n]), 4) for n in known},
+            "errors": {str(self.candidates[n]): round(float(error[n]), 4) for n in known},
         }
 
     def _why(self) -> str:
@@ -355,9 +356,14 @@ class Chooser:
         if not self.switches:
             return f"nobody was clearly ahead of {self.in_force}, which rules from the start"
         before, share, error = self._beaten.tolist()
-        return (
+        found = (
             f"in miniature it found {share:.1%} (standard error {error:.1%}) more than "
             f"{self.candidates[int(before)]}, which ruled before"
+        )
+        if self._choice:
+            return found
+        return (
+            f"{self.in_force} is good nearly everywhere, and comes back where others fail: {found}"
         )
 
     def standing(self) -> dict[str, tuple[float, float]]:

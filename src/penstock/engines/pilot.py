@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.policy import Chosen
+from ..core.policy import KEEP_ALL, Chosen
 from ..policies import AUTO
 from .candidate import Candidate
 from .chooser import Chooser, fallback
@@ -41,6 +41,7 @@ class Pilot:
     ):
         """`shares` are those of the layout as it is; `tried` tells what `auto` chooses from."""
         self.chosen = chosen
+        self._is_bounded = chosen.policy is not KEEP_ALL
         self.ruling = chosen  # whose hooks are called
         self.chooser: Chooser | None = None
         self._tuner: Tuner | None = None
@@ -128,7 +129,7 @@ class Pilot:
         facts = {
             "policy": str(self.chosen),
             "in_force": str(self.in_force),
-            "why": self._fallen_back or "as asked",
+            "why": self._fallen_back or ("as asked" if self._is_bounded else "there is no budget"),
         }
         return facts if self.chooser is None else facts | self.chooser.explain()
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import grid
+from ..errors import BadInput
 from ..experiments.output import write_table
 from ..experiments.runner import writable
-from ..grid import Pool
+from ..grid import Given, Pool
 from ..grid.run import Progress
 from . import draw, page
 from .cell import quality_cell
@@ -32,8 +33,11 @@ def run(
     policies: only these are run; the tables show all that is known.
     streams: only those whose name holds this are run.
     """
-    folder = writable(out)
     planned = cells(everything(), quick)
+    _check("stream", streams, streams in "\n".join(names := _names(planned, "stream")), names)
+    for policy in policies:
+        _check("policy", policy, policy in (names := _names(planned, "policy")), names)
+    folder = writable(out)
     todo = [
         cell
         for cell in planned
@@ -42,6 +46,15 @@ def run(
     with Pool(workers) as pool:
         grid.run(quality_cell, todo, folder=folder / CELLS, pool=pool, progress=progress)
     return write(folder, quick)
+
+
+def _names(planned: list[Given], what: str) -> list[str]:
+    return list(dict.fromkeys(cell[what] for cell in planned))
+
+
+def _check(what: str, asked: str, is_there: bool, names: list[str]) -> None:
+    if not is_there:
+        raise BadInput(f"there is no {what} {asked!r} here; choose of {', '.join(names)}")
 
 
 def write(out: str | Path, quick: bool = False) -> Quality:
