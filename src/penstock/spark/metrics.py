@@ -15,6 +15,7 @@ from .enrich.figures import LOOKUP, read_lookup
 from .estimate import estimate
 from .observe import observed, observed_row
 from .plan import Plan
+from .telling import one_a_line
 from .thinning.figures import THIN, read_thin
 
 JOIN = "penstock"
@@ -39,6 +40,9 @@ class Metrics:
     recall_low: float | None  # its 95 % interval
     recall_high: float | None
     ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
+
+    def __str__(self) -> str:
+        return one_a_line(self)
 
 
 def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:

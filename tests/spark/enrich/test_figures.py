@@ -56,7 +56,9 @@ def test_a_healthy_lookup():
 def test_what_is_wrong_is_said_first(counts, said):
     told = figures(**counts)
     assert said in told.alarm
-    assert str(told).startswith("ALARM: ")
+    first, batch, *_ = str(told).splitlines()
+    assert first == f"ALARM: {told.alarm}"
+    assert batch.split() == ["batch", str(told.batch)]
 
 
 def test_an_empty_relation_has_no_hits():

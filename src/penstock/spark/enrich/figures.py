@@ -8,6 +8,7 @@ import numpy as np
 from ...core.policy import CACHING
 from ...engines import standing
 from ...engines.standing import Ruling
+from ..telling import one_a_line
 from . import ages
 
 LOOKUP = "penstock_lookup"
@@ -90,8 +91,8 @@ class LookupMetrics:
         return None
 
     def __str__(self) -> str:
-        alarm = f"ALARM: {self.alarm}; " if self.alarm else ""
-        return alarm + repr(self)
+        alarm = f"ALARM: {self.alarm}\n" if self.alarm else ""
+        return alarm + one_a_line(self)
 
 
 def read_lookup(row: dict[str, Any], batch: int) -> LookupMetrics:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...precision.thinning import KINDS
+from ..telling import one_a_line
 
 THIN = "penstock_thin"
 COUNTED = ("readings", "queries", *KINDS, "null_key", "null_time", "no_number")
@@ -30,6 +31,9 @@ class ThinMetrics:
     unknown: int  # queries of a key that had no reading yet
     keys: int
     bytes_held: int
+
+    def __str__(self) -> str:
+        return one_a_line(self)
 
     @property
     def sent(self) -> int:
