@@ -51,9 +51,9 @@ SHAPES = [
 def patch(monkeypatch, **constants):
     """Set constants in the package and in the twin."""
     for name, value in constants.items():
-        for module in (chooser, comparing, funds, naive):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, value)
+        monkeypatch.setattr(naive, name, value)
+        (module,) = (each for each in (chooser, comparing, funds) if hasattr(each, name))
+        monkeypatch.setattr(module, name, value)
 
 
 @pytest.fixture

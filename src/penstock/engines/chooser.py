@@ -301,10 +301,10 @@ class Chooser:
         """Wake a neighbour of the one in force, or whoever slept longest."""
         for number in self._firsts:
             ordered = self.candidates[number].chosen.policy.ordered
-            if ordered and self._rested(number) and self._welcome(number):
+            if ordered and self._rested[number] and self._welcome(number):
                 self._wake(number)
         if self._awake.sum() < AWAKE:
-            rested = np.flatnonzero(~self._awake & (self._seen - self._slept >= REST)).tolist()
+            rested = np.flatnonzero(self._rested).tolist()
             waiting = [number for number in rested if self._may_wake(number)]
             if waiting:
                 self._wake(min(waiting, key=lambda number: (self._slept[number], number)))
@@ -313,8 +313,10 @@ class Chooser:
         near = number in self._firsts or are_neighbours(self.candidates[number], self.in_force)
         return near and self._welcome(number)
 
-    def _rested(self, number: int) -> bool:
-        return not self._awake[number] and self._seen - self._slept[number] >= REST
+    @property
+    def _rested(self) -> np.ndarray:
+        """Who has slept long enough."""
+        return ~self._awake & (self._seen - self._slept >= REST)
 
     def _wake(self, number: int) -> None:
         if self._awake[number]:

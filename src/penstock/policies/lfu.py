@@ -99,7 +99,7 @@ LFU = Policy(
     on_match=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
-    cost=2,
     reserve=reserve,
     tracked=lambda state: int(state.heap.size[0]),
+    cost=2,
 )

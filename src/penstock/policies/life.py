@@ -79,7 +79,7 @@ LIFE = Policy(
     on_arrival=on_arrival,
     problems=(JOINING,),
     needs_window=True,
-    cost=2,
     reserve=reserve,
     tracked=lambda state: int(state.members.size[0]),
+    cost=2,
 )

@@ -120,6 +120,6 @@ WTINYLFU = Policy(
     on_match=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
-    cost=2,
     tracked=lambda state: int(state.lists.ends[:, 2].sum()),
+    cost=2,
 )

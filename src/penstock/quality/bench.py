@@ -34,9 +34,13 @@ def run(
     streams: only those whose name holds this are run.
     """
     planned = cells(everything(), quick)
-    _check("stream", streams, streams in "\n".join(names := _names(planned, "stream")), names)
+    names = _names(planned, "stream")
+    if not any(streams in name for name in names):
+        raise _unknown("stream", streams, names)
+    names = _names(planned, "policy")
     for policy in policies:
-        _check("policy", policy, policy in (names := _names(planned, "policy")), names)
+        if policy not in names:
+            raise _unknown("policy", policy, names)
     folder = writable(out)
     todo = [
         cell
@@ -52,9 +56,8 @@ def _names(planned: list[Given], what: str) -> list[str]:
     return list(dict.fromkeys(cell[what] for cell in planned))
 
 
-def _check(what: str, asked: str, is_there: bool, names: list[str]) -> None:
-    if not is_there:
-        raise BadInput(f"there is no {what} {asked!r} here; choose of {', '.join(names)}")
+def _unknown(what: str, asked: str, names: list[str]) -> BadInput:
+    return BadInput(f"there is no {what} {asked!r} here; choose of {', '.join(names)}")
 
 
 def write(out: str | Path, quick: bool = False) -> Quality:
