@@ -15,7 +15,7 @@ from pathlib import Path
 
 from numba import config
 
-from ..core.jit import cache_folder
+from ..core.jit import cache_folder, source_hash
 from ..core.policy import JOINING
 from ..engines import Join, Lookup
 from ..grid import cores
@@ -43,7 +43,9 @@ def compiled_beside(names: Sequence[str], problem: str, sized: bool) -> Iterator
 
 def _mark(folder: Path, names: Sequence[str], problem: str, sized: bool) -> Path:
     """Return the file that is there when all of these kernels are."""
-    digest = hashlib.sha256(repr((tuple(names), problem, sized)).encode()).hexdigest()
+    digest = hashlib.sha256(
+        repr((source_hash(), tuple(names), problem, sized)).encode()
+    ).hexdigest()
     return folder / f"{digest[:32]}.advised"
 
 

@@ -2,8 +2,8 @@
 
 An engine is specialised by closing over the hooks of its policy, so a new process would compile it
 again (seconds). Numba's own `cache=True` looks only at the file that holds the kernel: an edit to a
-policy would be answered by the old machine code. Here the key of a compiled kernel is the content
-of *all* of the package's sources, so any edit compiles afresh and an untouched package loads in
+policy would be answered by the old machine code. Here the key of a compiled kernel is what it is
+made of (`content`): an edit compiles the kernels that it changes, and all others load in
 milliseconds.
 
 Compiled code is unpickled on load, so it is kept in a folder that only its owner may write;
@@ -14,7 +14,6 @@ import functools
 import hashlib
 import os
 import pickle
-import shutil
 import stat
 import sys
 import tempfile
@@ -24,10 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy
 from numba import njit
 from numba.core import caching, compiler, config
 from numba.core.serialize import dumps
 
+from .content import UnknownContent, content_hash, signature_text
 from .turns import Turn
 
 # For the functions that kernels call. All of them are pasted into the kernel, and none of them
@@ -38,43 +39,25 @@ from .turns import Turn
 jit = njit(forceinline=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 PACKAGE = __name__.rpartition(".core.")[0]
-KEPT_VERSIONS = 4  # folders of compiled code kept on disk, one per state of the sources
+KEPT_FILES = 2000  # compiled kernels on disk; a whole test run makes about 700
 
 
 def kernel(function: Callable) -> Any:
     """Compile a small kernel that Python calls and that is the same for every policy."""
-    compiled = njit(_nrt=False)(function)
-    return _kept(compiled, _full_name(function)) if _is_ours(function) else compiled
+    return _kept(njit(_nrt=False)(function))
 
 
-def specialise(function: Callable, *key: object, hooks: tuple = ()) -> Any:
-    """Compile `function` lazily, keeping the machine code on disk.
-
-    `key` tells apart the specialisations that share this function's source: everything its closure
-    holds must be spelled out in it. `hooks` are the functions of the policy: if one of them lives
-    outside the package its source is not part of the key, so nothing is kept on disk.
-    """
-    compiled = njit(_nrt=False, nogil=True)(function)  # engines may run side by side, in threads
-    if not all(_is_ours(hook) for hook in hooks):
-        return compiled
-    return _kept(compiled, *(_full_name(each) for each in (function, *hooks)), *key)
+def specialise(function: Callable) -> Any:
+    """Compile `function`, which closes over the hooks of a policy, lazily, and keep it on disk."""
+    return _kept(njit(_nrt=False, nogil=True)(function))  # engines may run in threads
 
 
-def _kept(compiled: Any, *key: object) -> Any:
+def _kept(compiled: Any) -> Any:
     """Let the machine code be kept on disk, if there is a place."""
     folder = None if config.DISABLE_JIT else cache_folder()
     if folder is not None:
-        compiled._cache = _KernelCache(folder, key)
+        compiled._cache = _KernelCache(folder, compiled)
     return compiled
-
-
-def _full_name(function: Any) -> str:
-    plain = getattr(function, "py_func", function)
-    return f"{plain.__module__}.{plain.__qualname__}"
-
-
-def _is_ours(hook: Any) -> bool:
-    return _full_name(hook).startswith(PACKAGE + ".")
 
 
 @functools.cache
@@ -101,12 +84,11 @@ def cache_folder() -> Path | None:
         return None
     bases = [Path(chosen)] if chosen else _usual_places()
     for base in bases:
-        folder = base / f"kernels-{source_hash()}"
+        folder = base / "kernels"
         try:
             base.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
             if _only_ours(base) and _only_ours(folder):
-                _forget_old_versions(base)
                 return folder
         except OSError:
             continue
@@ -127,27 +109,37 @@ def _only_ours(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _forget_old_versions(base: Path) -> None:
-    folders = sorted(base.glob("kernels-*"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for folder in folders[KEPT_VERSIONS:]:
-        shutil.rmtree(folder, ignore_errors=True)  # another process may be at it too
+def _forget_old(folder: Path) -> None:
+    """Remove the kernels that were not used for longest, if there are too many."""
+    files = [(path.stat().st_mtime, path) for path in folder.glob("*.nbc")]
+    for _, path in sorted(files, reverse=True)[KEPT_FILES:]:
+        path.unlink(missing_ok=True)
 
 
 class _KernelCache(caching.NullCache):
-    """Numba's cache interface over one file per (sources, specialisation, signature, processor).
+    """Numba's cache interface over one file per (content, signature, processor, versions).
 
     Numba asks for the code, and if there is none compiles it and hands it over to be saved.
     """
 
-    def __init__(self, folder: Path, key: tuple):
+    def __init__(self, folder: Path, compiled: Any):
         self._folder = folder
-        self._key = key
+        self._compiled = compiled
         self._turns: dict[Path, Turn] = {}
 
     def _path(self, signature: Any, context: Any) -> Path:
-        full = (self._key, str(signature), context.codegen().magic_tuple(), numba.__version__)
-        digest = hashlib.sha256(repr((full, sys.version_info[:3])).encode()).hexdigest()
-        return self._folder / f"{digest[:32]}.nbc"
+        versions = (numba.__version__, numpy.__version__, sys.version_info[:3])
+        arguments = signature_text(getattr(signature, "args", signature))
+        full = (self._content, arguments, context.codegen().magic_tuple(), versions)
+        return self._folder / f"{hashlib.sha256(repr(full).encode()).hexdigest()[:32]}.nbc"
+
+    @functools.cached_property
+    def _content(self) -> str:
+        """What the kernel is made of; not asked before its module is complete."""
+        try:
+            return content_hash(self._compiled)
+        except UnknownContent:  # right, but compiled in every process
+            return uuid.uuid4().hex
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
@@ -174,6 +166,7 @@ class _KernelCache(caching.NullCache):
 def _read(path: Path, context: Any) -> Any:
     try:
         payload = pickle.loads(path.read_bytes())
+        os.utime(path)  # the least used are forgotten first
         return compiler.CompileResult._rebuild(context, *payload)
     except Exception:  # missing, half written or damaged in whatever way: compile it anew
         return None
@@ -184,5 +177,6 @@ def _write(path: Path, data: Any) -> None:
     try:
         partial.write_bytes(dumps(data._reduce()))
         partial.replace(path)  # atomic: another process never reads half a file
+        _forget_old(path.parent)
     except OSError:
         partial.unlink(missing_ok=True)

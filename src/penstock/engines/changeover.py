@@ -61,7 +61,7 @@ def compile_join_adoption(policy: Policy, form: Form):
             slot = live[later]
             on_insert(states[lane_of(held.at[slot]["stream"])], held, slot, tables.marks[0])
 
-    return specialise(adopt, policy.name, form, hooks=policy.hooks)
+    return specialise(adopt)
 
 
 @functools.cache
@@ -92,4 +92,4 @@ def compile_cache_adoption(policy: Policy):
             elif slot >= 0 and held.at[slot]["born"] == now:
                 on_insert(state, held, slot, now)
 
-    return specialise(adopt, policy.name, hooks=policy.hooks)
+    return specialise(adopt)

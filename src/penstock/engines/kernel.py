@@ -470,7 +470,7 @@ def compile_join(policy: Policy, form: Form):
         return stop, found, np.int64(0)
 
     chosen = run_step_by_step if together else run
-    return specialise(chosen, policy.name, form, hooks=policy.hooks)
+    return specialise(chosen)
 
 
 @functools.cache
@@ -521,4 +521,4 @@ def compile_rebuild(policy: Policy, form: Form):
             while not gone[oldest] and tables.lanes[lane, USED] > tables.lanes[lane, BUDGET]:
                 gone[give_up(tables, states, lane, oldest, room, now)] = True
 
-    return specialise(rebuild, policy.name, form, hooks=policy.hooks)
+    return specialise(rebuild)

@@ -154,7 +154,7 @@ def compile_lookup(policy: Policy, sized: bool = False):
         tables.counts[TAKEN] += stop - start
         tables.counts[USED] = used
 
-    return specialise(run, policy.name, sized, hooks=policy.hooks)
+    return specialise(run)
 
 
 class Lookup:

@@ -46,7 +46,7 @@ def compile_discard(policy: Policy, sized: bool = False):
             if gone[i]:
                 remove(tables, state, slot, now)
 
-    return specialise(discard, policy.name, sized, hooks=policy.hooks)
+    return specialise(discard)
 
 
 @functools.cache
@@ -83,4 +83,4 @@ def compile_settle(policy: Policy, sized: bool = False):
             while not gone[oldest] and tables.counts[USED] > budget:
                 gone[give_up(tables, state, oldest, room, now)] = True
 
-    return specialise(settle, policy.name, sized, hooks=policy.hooks)
+    return specialise(settle)

@@ -311,4 +311,4 @@ def compile_run(rule: Rule) -> Any:
             else:
                 update(par, state, load, s, state.value[s] + _step(state, walk), now, log)
 
-    return specialise(run, rule.name, hooks=rule.hooks)
+    return specialise(run)

@@ -122,4 +122,4 @@ def compile_thin(rule: Rule) -> Any:
                 low, high = refresh(par, state, limits, s, why, now, need)
                 _write(found, row, now, low, high, why)
 
-    return specialise(run, rule.name, hooks=rule.hooks)
+    return specialise(run)
