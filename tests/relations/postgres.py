@@ -33,10 +33,10 @@ class Server:
         """The same without a user."""
         return f"postgresql:///postgres?host={self.folder}"
 
-    def run(self, *statements: str) -> None:
+    def run(self, *statements: str, uri: str | None = None) -> None:
         import adbc_driver_postgresql.dbapi as driver
 
-        with driver.connect(self.server.get_uri(), autocommit=True) as connection:
+        with driver.connect(uri or self.server.get_uri(), autocommit=True) as connection:
             for statement in statements:
                 with connection.cursor() as cursor:
                     cursor.execute(statement)
