@@ -104,6 +104,17 @@ def test_results_may_be_told_in_parts():
     assert lost(totals) > 0
 
 
+def test_a_repeated_micro_batch_draws_the_same_rows():
+    rng = np.random.default_rng(10)
+    part = Run(make_plan(budget=60, sample=0.1))
+    first, second = cuts(rng, drawn(rng, 2000), 2)
+    part.take(*first)
+    once, again = (Bucket(part.plan, 0, part.state).take(packets(*second)) for _ in range(2))
+    assert once.state == again.state
+    assert once.totals == again.totals
+    assert once.totals["shadow_watched"] > 100
+
+
 CHANGES = {
     "to none": [{"budget": 40}, {"budget": None}, {"budget": None}],
     "to none and back": [{"budget": 40}, {"budget": None}, {"budget": 40}, {"budget": None}],
@@ -144,21 +155,25 @@ def test_a_restart_without_a_budget_does_not_forget_what_was_lost():
     assert after.recall_low < after.matches / everything < after.recall_high
 
 
-def test_another_share_to_watch_leaves_the_estimate_unbiased():
-    shares = [1.0, 0.1, 0.5, 0.05]
-    plan = make_plan(budget=40)
+@pytest.mark.parametrize(("sides", "shares"), [(2, (1.0, 0.1, 0.5, 0.05)), (3, (1.0, 0.7, 0.4))])
+def test_another_share_to_watch_leaves_the_estimate_unbiased(sides, shares):
+    joins = {} if sides == 2 else {"joins": all_streams(3), "inputs": 3}
+    plan = make_plan(budget=40, within=100 if sides == 2 else 60, **joins)
     found = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
         part, exact = Run(replace(plan, seed=seed)), Run(replace(plan, budget=None))
-        for share, batch in zip(shares, cuts(rng, drawn(rng, 2000), 4), strict=True):
+        side, key, time, value = drawn(rng, 2000, sides=sides)
+        columns = side, key + 1000 * seed, time, value  # keys are sampled by a hash
+        for share, batch in zip(shares, cuts(rng, columns, len(shares)), strict=True):
             part.plan = replace(part.plan, sample=share)
             totals = part.take(*batch).totals
             everything = exact.take(*batch).totals["matched"]
-        recall, truth = told(totals), totals["matched"] / everything
+        recall, truth = told(totals, sides), totals["matched"] / everything
         found.append((recall.recall - truth, recall.recall_low <= truth <= recall.recall_high))
     errors, covered = np.array(found).T
     assert abs(errors.mean()) < 3 * errors.std() / np.sqrt(len(errors))
+    assert errors.std() > 0
     assert covered.sum() >= 34
 
 
