@@ -14,7 +14,7 @@ from ..core.policy import JOINING
 from ..engines import Join, standing
 from ..engines.shares import split_budget
 from ..errors import BadInput
-from .estimate import SUMS
+from .estimate import SUMS, no_sums
 from .packets import from_ipc
 from .pairs import PairShadow
 from .plan import Plan
@@ -22,6 +22,7 @@ from .results import Outcome, gather
 from .rows import Side, read_side, row_bytes, take_rows
 from .shadow import KeyShadow
 from .store import Stored, check_fingerprint, decode, encode
+from .watched import placed
 
 SLOT_BYTES = 120  # what the engine's own tables take per tuple
 COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
@@ -42,9 +43,11 @@ class Bucket:
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
-        self.shadow = make_shadow(plan)
+        self.shadow: PairShadow | KeyShadow | None = None
         if state is None:
             self.join = make_join(plan, number)
+            if plan.budget is not None:
+                self.shadow = make_shadow(plan, number)
         else:
             self._resume(decode(state), number)
 
@@ -57,18 +60,37 @@ class Bucket:
         self.join.delay = self.plan.delay
         self.payloads = list(stored.payloads)
         self.totals = dict(stored.totals)
+        self._resume_shadow(stored.part("shadow."), saved, number)
         if self.join.held < len(saved["held.time"]):  # a smaller budget: some had to go
             self._drop(saved["held.stream"])
-        if self.shadow is not None and not self.shadow.load(stored.part("shadow.")):
-            held = self.join.tuples
-            self.shadow.start(held["stream"], held["key"][:, 0], held["time"])
+        if self.shadow is not None:
+            self.shadow.forget(self.join, self._gone())
+
+    def _resume_shadow(
+        self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray], number: int
+    ) -> None:
+        """Go on estimating, which begins with the first budget and then never ends."""
+        if self.plan.budget is None and not shadow:
+            return
+        self.shadow = make_shadow(self.plan, number)
+        held = placed(saved["held.stream"], saved["held.key"][:, 0], saved["held.time"])
+        evicted_now = len(saved["held.time"]) - self.join.held
+        self.shadow.resume(shadow, held, self._gone() - evicted_now)
+
+    def _gone(self) -> int:
+        """Return how many rows were evicted or rejected so far."""
+        counters = self.join.counters
+        return int(counters["evicted"].sum() + counters["refused"].sum())
 
     def _drop(self, streams: np.ndarray) -> None:
         """Drop the payloads of rows that a smaller budget pushed out."""
         kept = self.join.renumber()
         for number, payload in enumerate(self.payloads):
             place = np.cumsum(streams == number) - 1
-            self.payloads[number] = take_rows(payload, place[kept[streams[kept] == number]])
+            mine = place[kept[streams[kept] == number]]
+            self.payloads[number] = take_rows(payload, mine)
+            if self.shadow is not None:
+                self.shadow.keep(number, mine, int((streams == number).sum()))
 
     def take(
         self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
@@ -88,7 +110,7 @@ class Bucket:
         self.totals["matched"] += results.total
         if self.shadow is not None:
             self.shadow.found(sides, results)
-            self.shadow.forget(self.join)
+            self.shadow.forget(self.join, self._gone())
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
@@ -121,7 +143,8 @@ class Bucket:
         if self.shadow is not None:
             watermark = self.join.watermark
             taken = ~null if watermark is None else ~null & (time >= watermark)
-            self.shadow.take(stream[taken], key[taken], time[taken])
+            at = self._positions[self.join.held :]
+            self.shadow.take(placed(stream[taken], key[taken], time[taken], at[taken]))
         matches = self.join.push(
             stream,
             key,
@@ -148,7 +171,10 @@ class Bucket:
         kept = self._positions[self.join.renumber()]
         streams = self.join.tuples["stream"]
         for number, side in enumerate(sides):
-            self.payloads[number] = take_rows(side.payload, kept[streams == number])
+            mine = kept[streams == number]
+            self.payloads[number] = take_rows(side.payload, mine)
+            if self.shadow is not None:
+                self.shadow.keep(number, mine, len(side.key))
 
     def _stored(self) -> Stored:
         arrays = {f"join.{name}": array for name, array in self.join.save().items()}
@@ -165,7 +191,7 @@ class Bucket:
         report |= self.totals
         report["held"] = float(self.join.held)
         report["bytes"] = float(self.join.used if self.plan.in_bytes else state_bytes)
-        sums = self.shadow.sums() if self.shadow is not None else dict.fromkeys(SUMS, 0.0)
+        sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
         return report | standing.counters(self.join, JOINING)
 
@@ -175,12 +201,10 @@ def bucket_budget(plan: Plan, number: int) -> int | None:
     return None if plan.budget is None else split_budget(plan.budget, plan.buckets)[number]
 
 
-def make_shadow(plan: Plan) -> PairShadow | KeyShadow | None:
-    """Return what estimates the recall; an exact join needs nothing."""
-    if plan.budget is None or not plan.sample:
-        return None
+def make_shadow(plan: Plan, number: int) -> PairShadow | KeyShadow:
+    """Return what estimates the recall of a bucket."""
     pairs = all(len(join) == 2 for join in plan.joins)
-    return PairShadow(plan) if pairs else KeyShadow(plan)
+    return PairShadow(plan, number) if pairs else KeyShadow(plan)
 
 
 def make_join(plan: Plan, number: int) -> Join:

@@ -45,7 +45,7 @@ def join(
         layout: `unified`, or `split`: half of the budget for each side.
         buckets: into how many parts the keys are split; by default one per shuffle partition.
         seed: where all randomness comes from.
-        recall_sample: the share of the keys that is joined exactly beside, to estimate recall.
+        recall_sample: the share of the rows that is watched, to estimate recall.
         suffixes: what tells columns apart that both frames have.
         how: `inner`; anything else is refused.
 

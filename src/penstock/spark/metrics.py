@@ -36,9 +36,9 @@ class Metrics:
     matches: int
     rows_held: int
     bytes_held: int
-    recall: float | None  # estimated; None while nothing was there to find
-    recall_low: float | None  # its 95 % interval
-    recall_high: float | None
+    recall: float | None  # estimated; None while nothing supports an estimate
+    recall_low: float  # its 95 % interval: what is known in any case
+    recall_high: float
     ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
 
     def __str__(self) -> str:
@@ -47,11 +47,7 @@ class Metrics:
 
 def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
     """Let the query's progress carry the counters of a join."""
-    facts = {
-        "inputs": len(plan.inputs),
-        "sample": plan.sample if plan.budget is not None else 1.0,
-        "exact": plan.budget is None,
-    }
+    facts = {"inputs": len(plan.inputs)}
     return observed(packets, JOIN, counter_names(len(plan.inputs)), facts)
 
 
@@ -89,10 +85,8 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         return tuple(int(row[f"{name}_{stream}"]) for stream in inputs)
 
     sums = {name.removeprefix("shadow_"): row[name] for name in row if name.startswith("shadow_")}
-    if row["exact"]:
-        recall: tuple[float | None, float | None, float | None] = (1.0, 1.0, 1.0)
-    else:
-        recall = estimate(sums, row["sample"]) or (None, None, None)
+    evicted, refused = each("evicted"), each("refused")
+    recall = estimate(sums, row["matched"], sum(evicted) + sum(refused))
     return Metrics(
         batch,
         each("arrived"),
@@ -100,8 +94,8 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         each("null"),
         int(row["no_time"]),
         each("expired"),
-        each("evicted"),
-        each("refused"),
+        evicted,
+        refused,
         int(row["matched"]),
         int(row["held"]),
         int(row["bytes"]),
