@@ -85,11 +85,11 @@ def test_joins_as_its_twin_when_it_draws_and_learns():
         for at, (stream, key) in enumerate(zip(random.integers(0, 2, n), random.zipf(1.3, n) % 400))
     ]
     join = assert_same_join("lhd", [rows[:4500], rows[4500:]], 100, within=5000, seed=5)
-    assert join.held == 100  # of which 16 are drawn
+    assert join.held == 100  # of which 32 are drawn
     assert not np.array_equal(join._states[0].density, Join("lhd", 100)._states[0].density)
 
 
-@pytest.mark.parametrize("budget", [16, 17, 120])  # from 17 on 16 are drawn
+@pytest.mark.parametrize("budget", [32, 33, 120])  # from 33 on 32 are drawn
 def test_caches_as_its_twin_when_it_learns(budget):
     keys = np.random.default_rng(10).zipf(1.2, 8600) % 400
     cache = assert_same_lookup("lhd", [keys.tolist()], budget, seed=2)

@@ -9,7 +9,7 @@ is an explorer, which stays for a while whatever its density.
 Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density" (NSDI
 2018).
 Departures: ages are counted in arrivals, in bins that grow with the age, two to an octave; an
-explorer that did not match within 64 times the budget stops being one; 16 tuples are compared per
+explorer that did not match within 64 times the budget stops being one; 32 tuples are compared per
 eviction.
 """
 
@@ -27,7 +27,7 @@ from ..core.policy import Policy, Setup
 
 CLASSES, BINS = 16, 64
 ONCE, TWICE = 8, 15  # the highest classes of what matched once, and of what matched more often
-COMPARED = 16  # tuples looked at per eviction
+COMPARED = 32  # tuples looked at per eviction
 FADE = 0.9
 FEW = 1e-5  # less than this counts as no event at all
 EXPLORE = 32  # one in so many insertions and matches makes an explorer
@@ -198,5 +198,5 @@ LHD = Policy(
     on_remove=on_remove,
     on_arrival=on_arrival,
     tracked=lambda state: int(state.members.size[0]),
-    cost=6,
+    cost=8,
 )

@@ -26,7 +26,7 @@ NOTHING = 1e-5  # fewer events than this are none
 
 
 class Lhd(Policy):
-    def __init__(self, seed, budget, joins, sample=16, scan=16):
+    def __init__(self, seed, budget, joins, sample=32, scan=32):
         super().__init__(seed, budget, joins)
         self.rows = 65536 if budget is None else budget
         self.sample = sample
