@@ -55,10 +55,16 @@ class Bucket:
         """Go on where an earlier micro-batch stopped, perhaps with another budget or policy."""
         check_fingerprint(stored.fingerprint, self.plan.fingerprint)
         saved = stored.part("join.")
-        budget = bucket_budget(self.plan, number)
-        self.join = Join.restore(saved, policy=self.plan.policy, budget=budget)
-        self.join.delay = self.plan.delay
         self.payloads = list(stored.payloads)
+        unsized = self.plan.in_bytes and "held.size" not in saved  # the budget was one of rows
+        self.join = Join.restore(
+            saved,
+            policy=self.plan.policy,
+            budget=bucket_budget(self.plan, number),
+            sized=self.plan.in_bytes,
+            size=_held_sizes(saved["held.stream"], self.payloads) if unsized else None,
+        )
+        self.join.delay = self.plan.delay
         self.totals = dict(stored.totals)
         self._resume_shadow(stored.part("shadow."), saved, number)
         if self.join.held < len(saved["held.time"]):  # a smaller budget: some had to go
@@ -178,8 +184,8 @@ class Bucket:
 
     def _stored(self) -> Stored:
         arrays = {f"join.{name}": array for name, array in self.join.save().items()}
-        if self.shadow is not None:
-            arrays |= {f"shadow.{name}": array for name, array in self.shadow.save().items()}
+        shadow = {} if self.shadow is None else self.shadow.save()
+        arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
         return Stored(self.plan.fingerprint, arrays, self.payloads, self.totals)
 
     def _report(self, state_bytes: int) -> dict[str, float]:
@@ -239,3 +245,12 @@ def check_engine(plan: Plan) -> None:
 def _sizes(sides: list[Side]) -> np.ndarray:
     parts = [row_bytes(side.payload.slice(side.held), side.new) + SLOT_BYTES for side in sides]
     return np.concatenate(parts)
+
+
+def _held_sizes(streams: np.ndarray, payloads: list[pa.Table]) -> np.ndarray:
+    """Return the bytes of the rows held, in the engine's order, as `_sizes` does of new ones."""
+    sizes = np.empty(len(streams), np.int64)
+    for number, payload in enumerate(payloads):
+        mine = streams == number
+        sizes[mine] = row_bytes(payload, int(mine.sum())) + SLOT_BYTES
+    return sizes

@@ -13,7 +13,7 @@ from ..errors import BadInput
 from .bucket import counter_names
 from .enrich.figures import LOOKUP, read_lookup
 from .estimate import estimate
-from .observe import observed, observed_row
+from .observe import observed, observed_row, ran_batch
 from .plan import Plan
 from .telling import one_a_line
 from .thinning.figures import THIN, read_thin
@@ -54,22 +54,25 @@ def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
 def metrics(query: Any) -> Any:
     """Return the latest figures of a streaming query, None before its first batch with data.
 
-    These are `Metrics` of a join, `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on
-    classic Spark and on Spark Connect.
+    A query that waits for data reports none, so the last report of a batch counts, as long as Spark
+    keeps it (`spark.sql.streaming.numRecentProgressUpdates`). The figures are `Metrics` of a join,
+    `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on classic Spark and on Spark
+    Connect.
     """
     if not hasattr(query, "recentProgress"):
         raise BadInput(
             f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
             "writeStream...start() returned (a join of batch frames keeps no figures)"
         )
+    reports = list(query.recentProgress)
     seen = False
-    for progress in reversed(list(query.recentProgress)):
+    for progress in reversed(reports):
         for name, read in READERS.items():
             found = observed_row(progress, name)
             seen = seen or found is not None
             if found is not None and found.figures.get("inputs") is not None:
                 return read(found.figures, found.batch)
-    if not seen and len(list(query.recentProgress)):
+    if not seen and any(map(ran_batch, reports)):
         raise BadInput(
             f"query {query.name or query.id} reports no figures called {' or '.join(READERS)}; "
             "metrics() reads queries whose plan holds a join, lookup or thin of penstock.spark"

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .plan import KEY, Input
+from .alike import concatenated
+from .plan import Input
 
 WHOLE = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 
@@ -35,11 +36,11 @@ def read_side(
     """Put the tables of a micro-batch behind the rows held."""
     keys, times, nulls, payloads = [key], [time], [np.zeros(len(key), bool)], [payload]
     for table in new:
-        column = table.column(KEY).combine_chunks()
+        column = table.column(0).combine_chunks()
         keys.append(column.fill_null(0).to_numpy(zero_copy_only=False))
         nulls.append(column.is_null().to_numpy(zero_copy_only=False))
         times.append(as_microseconds(table.column(source.time)))
-        payloads.append(table.select([name for name in table.column_names if source.pays(name)]))
+        payloads.append(table.select([name for name in source.names if source.pays(name)]))
     columns = (np.concatenate(keys), np.concatenate(times), np.concatenate(nulls))
     return Side(together(payloads), *columns, len(key))
 
@@ -66,7 +67,7 @@ def as_microseconds(column: pa.ChunkedArray) -> np.ndarray:
 def together(tables: list[pa.Table]) -> pa.Table:
     """Return the rows of all tables; one without columns says nothing about its rows."""
     some = [table for table in tables if table.num_columns]
-    return pa.concat_tables(some).combine_chunks() if some else pa.table({})
+    return concatenated(some).combine_chunks() if some else pa.table({})
 
 
 def take_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:

@@ -57,6 +57,12 @@ def partitions(session: Any) -> int:
     return int(session.conf.get("spark.sql.shuffle.partitions", "200"))
 
 
+def uses_wide_types(session: Any) -> bool:
+    """Tell whether Spark hands texts to Python with offsets of 64 bits."""
+    wide = session.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
+    return str(wide).lower() == "true"
+
+
 def watermark_clock(session: Any) -> str:
     """Return which stream sets the clock, as Spark has it for queries of several sources."""
     policy = session.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min")

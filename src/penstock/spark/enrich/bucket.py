@@ -19,14 +19,13 @@ from ...relations.answers import said
 from ..bucket import SLOT_BYTES
 from ..keys import equal
 from ..packets import from_ipc
-from ..plan import KEY
 from ..results import Outcome, Packet
 from ..rows import row_bytes
 from ..store import Stored, check_fingerprint, decode, encode
 from . import ages
 from .events import Events, read_events, to_packets
 from .figures import COUNTED
-from .held import Rows, held_in, place_of
+from .held import Rows, held_in, numbered, place_of
 from .plan import LookupPlan
 
 EVENTS, CHANGES = 0, 1  # the sides that packets come from
@@ -59,9 +58,9 @@ class LookupBucket:
             self._resume(decode(state), number)
 
     def _no_rows(self) -> Rows:
-        names = [name for name, _ in self.plan.columns]
-        empty = self.plan.promised.empty_table().select(names)
-        return Rows(empty, np.empty(0, bool), np.empty(0, np.int64))
+        kinds = [self.plan.promised.field(name).type for name, _ in self.plan.columns]
+        columns = [pa.nulls(0, kind) for kind in [pa.null()] * self.plan.held_keys + kinds]
+        return Rows(numbered(columns), np.empty(0, bool), np.empty(0, np.int64))
 
     def _resume(self, stored: Stored, number: int) -> None:
         """Go on where an earlier micro-batch stopped, perhaps with other memory or policy."""
@@ -70,7 +69,10 @@ class LookupBucket:
         if any(stored.fingerprint.get(n) != value for n, value in self.plan.meaning.items()):
             return  # other columns or another relation: what was cached is of no use
         saved = stored.part("cache.")
-        rows = Rows(stored.payloads[0], stored.arrays["found"], stored.arrays["sent"])
+        rows = self._no_rows()
+        if len(stored.arrays["found"]):
+            table = numbered(stored.payloads[0].columns)
+            rows = Rows(table, stored.arrays["found"], stored.arrays["sent"])
         self.held = held_in(saved["slot"].astype(np.int64), rows)
         self.cache = Lookup.restore(saved, policy=self.plan.policy, budget=self.plan.budget(number))
 
@@ -92,7 +94,7 @@ class LookupBucket:
             if packet:
                 tables[side].append(from_ipc(packet))
         for table in tables[CHANGES]:
-            self._invalidate(table.column(KEY).drop_null().to_numpy())
+            self._invalidate(table.column(0).drop_null().to_numpy())
         made: list[Packet] = []
         if tables[EVENTS]:
             whole = pa.concat_tables(tables[EVENTS])
@@ -159,10 +161,8 @@ class LookupBucket:
             self.totals[name] += count - before[name]
         names = [name for name, _ in self.plan.columns]
         table = answer.rows.select(names).take(pa.array(answer.row, mask=answer.row < 0))
-        if not self.plan.events.exact:
-            for place, name in enumerate(self.plan.events.keys):
-                table = table.add_column(place, f"{KEY}_{place}", keys.column(name))
-        return Rows(table.combine_chunks(), answer.row >= 0, answer.sent)
+        columns = [keys.column(place) for place in range(self.plan.held_keys)] + table.columns
+        return Rows(numbered(columns).combine_chunks(), answer.row >= 0, answer.sent)
 
     def _tell_apart(self, events: Events, hand: Rows, at: np.ndarray) -> tuple[Rows, np.ndarray]:
         """Return which row each event with a key gets: equal hashes alone are not enough.
@@ -174,7 +174,7 @@ class LookupBucket:
             return hand, row
         same = np.ones(len(row), bool)
         for place, name in enumerate(self.plan.events.keys):
-            theirs = hand.table.column(f"{KEY}_{place}").take(pa.array(row))
+            theirs = hand.table.column(place).take(pa.array(row))
             same &= equal(events.key_columns.column(name).take(pa.array(events.known)), theirs)
         odd = np.flatnonzero(~same)
         if not len(odd):

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..packets import to_ipc
-from ..plan import KEY, Input
+from ..plan import Input
 from ..results import ROWS, Packet
 from ..rows import WHOLE
 from .held import Rows
@@ -27,7 +27,7 @@ class Events(NamedTuple):
 
 def read_events(source: Input, table: pa.Table) -> Events:
     """Return events as they come in packets."""
-    column = table.column(KEY).combine_chunks()
+    column = table.column(0).combine_chunks()
     known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
     key = column.drop_null().to_numpy(zero_copy_only=False)
     different, first, number = np.unique(key, return_index=True, return_inverse=True)
@@ -45,7 +45,7 @@ def column_of(source: Input, table: pa.Table, name: str) -> pa.ChunkedArray:
     """Return a column of the events; a whole-number key travels as the key itself."""
     if source.pays(name):
         return table.column(name)
-    return table.column(KEY).cast(WHOLE[source.types[source.names.index(name)]])
+    return table.column(0).cast(WHOLE[source.types[source.names.index(name)]])
 
 
 def to_packets(plan: LookupPlan, events: Events, hand: Rows, row: np.ndarray) -> list[Packet]:
@@ -69,6 +69,6 @@ def _joined(
     columns = {
         name: column_of(plan.events, events.table, name).take(mine) for name in plan.events.names
     }
-    for name, new in plan.columns:
-        columns[new] = hand.table.column(name).take(theirs)
+    for place, (_, new) in enumerate(plan.columns, plan.held_keys):
+        columns[new] = hand.table.column(place).take(theirs)
     return pa.table(columns)

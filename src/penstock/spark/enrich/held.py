@@ -1,15 +1,17 @@
 """The rows of the relation that a bucket has: those cached, and those fetched for the moment."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+
+from ..alike import concatenated
 
 
 class Rows(NamedTuple):
     """One row per key; a key that the relation lacks has a row of nulls."""
 
-    table: pa.Table  # the key columns, unless the key stands for itself, and the wanted ones
+    table: pa.Table  # `numbered`: the key, unless it stands for itself, then the wanted columns
     found: np.ndarray  # bool[n]: the relation has it
     sent: np.ndarray  # int64[n]: when it was asked for, in microseconds
 
@@ -27,10 +29,15 @@ class Rows(NamedTuple):
         if not len(self):
             return more
         return Rows(
-            pa.concat_tables([self.table, more.table]).combine_chunks(),
+            concatenated([self.table, more.table]).combine_chunks(),
             np.concatenate([self.found, more.found]),
             np.concatenate([self.sent, more.sent]),
         )
+
+
+def numbered(columns: list[Any]) -> pa.Table:
+    """Return columns as a table: by their places, since names of any two sources may be equal."""
+    return pa.Table.from_arrays(columns, names=[str(place) for place in range(len(columns))])
 
 
 class Held(NamedTuple):

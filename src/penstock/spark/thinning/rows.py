@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from ...precision.thinning import KINDS, Refreshes
 from ..packets import from_ipc, to_ipc
-from ..plan import KEY, Input
+from ..plan import Input
 from ..results import ROWS, Packet
 from ..rows import WHOLE, as_microseconds
 from .plan import ThinPlan
@@ -39,11 +39,11 @@ def read_side(source: Input | None, packets: list[bytes], number: str, least: fl
         return Side(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), [], {})
     table = pa.concat_tables(some)
     numbers = _floats(table.column(number))
-    good, dropped = _usable(table.column(KEY), table.column(source.time), numbers, least)
+    good, dropped = _usable(table.column(0), table.column(source.time), numbers, least)
     if dropped:
         table, numbers = table.filter(pa.array(good)), numbers[good]
     columns = [] if source.exact else [table.column(name) for name in source.keys]
-    key = table.column(KEY).combine_chunks().to_numpy(zero_copy_only=False)
+    key = table.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     return Side(key, as_microseconds(table.column(source.time)), numbers, columns, dropped)
 
 
