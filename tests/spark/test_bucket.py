@@ -223,20 +223,6 @@ def test_bytes_of_rows_that_were_counted():
     assert resumed.totals["bytes"] == fresh.totals["bytes"] + SLOT_BYTES + 8 + 4 + 1
 
 
-def test_what_was_watched_is_kept_while_there_is_no_budget():
-    rng = np.random.default_rng(8)
-    batches = list(cuts(rng, drawn(rng, 1000), 2))
-    run = Run(make_plan(budget=20, sample=1.0))
-    run.take(*batches[0])
-    watched = decode(run.state).part("shadow.")
-    run.plan = make_plan(sample=1.0)
-    run.take(*batches[1])
-    kept = decode(run.state).part("shadow.")
-    assert kept.keys() == watched.keys() != set()
-    for name, array in watched.items():
-        np.testing.assert_array_equal(kept[name], array)
-
-
 @pytest.mark.parametrize("place", ["payload", "time", "key"])
 def test_a_column_that_is_called_as_our_key(place):
     names = {"payload": ("k", "ts", KEY), "time": ("k", KEY, "v"), "key": (KEY, "ts", "v")}[place]
