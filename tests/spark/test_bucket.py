@@ -11,7 +11,6 @@ from penstock.core.shape import all_streams
 from penstock.spark.bucket import SLOT_BYTES, Bucket
 from penstock.spark.packets import to_ipc
 from penstock.spark.plan import KEY, Input
-from penstock.spark.store import decode
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
 
 LAYOUTS = [  # few, for each of them is compiled anew
