@@ -1,4 +1,4 @@
-"""S3-FIFO: a small queue on probation, a main queue, and a memory of keys evicted from the small one.
+"""S3-FIFO: a small queue on probation, a main queue, and a memory of keys lately evicted.
 
 Newcomers enter the small queue. At its end a tuple that was used at least twice moves to the main
 queue; any other is evicted and its key is remembered. A newcomer whose key is remembered enters the

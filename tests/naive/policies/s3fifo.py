@@ -1,4 +1,4 @@
-"""S3-FIFO: a small queue on probation, a main queue, and a memory of keys evicted from the small one.
+"""S3-FIFO: a small queue on probation, a main queue, and a memory of keys lately evicted.
 
 Most newcomers are never used: they pass through the small queue quickly. One used twice there moves
 to the main queue; one evicted leaves its key in the ghost queue, and a key that comes back while it
