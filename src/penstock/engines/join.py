@@ -162,9 +162,9 @@ class Join:
         [[[1, 2], [0, 2]], [[1, 3], [0, 3]]]
 
         The rows are taken while the parts are read: read all of them before anything else is asked
-        of the join. However many results there are, only one part is in memory. All results of
-        one row are in one part, which may therefore exceed `most`: in a join of two streams by the
-        rows held of one key, in a join of more by the product of those of each other stream.
+        of the join. However many results there are, only one part is in memory, and it has less
+        than twice `most` results, or those of one row, which stay together: in a join of two
+        streams at most the rows held of one key, in a join of more the product over the others.
         """
         batch = self._batch(side, key, time, end, null, size)
         return self._bundled(batch.rows, most)

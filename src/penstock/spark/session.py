@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 SETTINGS = {
     "spark.sql.shuffle.partitions": None,  # one per core
-    BATCH: "200000",
+    BATCH: "10000",  # as Spark has it; see check_settings
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -41,13 +41,17 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
 
 
 def check_settings(session: Any) -> None:
-    """Say once what would slow the join down, with the way out."""
+    """Say once what would slow the join down or fill the memory, with the way out."""
     size = batch_rows(session)
-    if size is not None and size < SMALLEST_BATCH and BATCH not in _told:
+    harm = None
+    if size is None:
+        harm = f"{BATCH} is 0: all results of a micro-batch then stay in memory until its end"
+    elif size < SMALLEST_BATCH:
+        harm = f"{BATCH} is {size}: rows come to Python in small batches, which is slow"
+    if harm is not None and BATCH not in _told:
         _told.add(BATCH)
         warnings.warn(
-            f"{BATCH} is {size}: rows come to Python in small batches, which is slow; "
-            f'set it with spark.conf.set("{BATCH}", "200000")',
+            f'{harm}; set it with spark.conf.set("{BATCH}", "{SMALLEST_BATCH}")',
             stacklevel=3,
         )
 
