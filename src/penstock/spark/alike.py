@@ -18,7 +18,7 @@ def concatenated(tables: list[pa.Table]) -> pa.Table:
     newest = tables[-1].schema
     if all(table.schema.equals(newest) for table in tables):
         return pa.concat_tables(tables)
-    common = pa.schema([pa.field(field.name, relaxed(field.type)) for field in newest])
+    common = pa.schema([_relaxed_field(field) for field in newest])
     return pa.concat_tables([fitted(table, common) for table in tables])
 
 

@@ -4,7 +4,7 @@ Holds no algorithm: Arrow to NumPy columns, the engine, and back. The payloads o
 lie side by side with the engine's tuples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from .estimate import SUMS, no_sums
 from .packets import from_ipc
 from .pairs import PairShadow
 from .plan import Plan
-from .results import Outcome, gather
+from .results import Ending, Gatherer, Packets, Results, Streaming
 from .rows import Side, read_side, row_bytes, take_rows
 from .shadow import KeyShadow
 from .store import Stored, check_fingerprint, decode, encode
@@ -35,7 +35,7 @@ def counter_names(streams: int) -> list[str]:
     return [*names, "no_time", "matched", "held", "bytes", *shadow, *standing.names(JOINING)]
 
 
-class Bucket:
+class Bucket(Streaming):
     """The join of the keys that fall into one bucket."""
 
     def __init__(self, plan: Plan, number: int, state: bytes | None = None):
@@ -98,29 +98,30 @@ class Bucket:
             if self.shadow is not None:
                 self.shadow.keep(number, mine, int((streams == number).sum()))
 
-    def take(
+    def stream(
         self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Outcome:
+    ) -> Packets:
         """Take the packets of one micro-batch; `latest` are the largest times in all buckets."""
         tables: list[list[pa.Table]] = [[] for _ in self.plan.inputs]
         for side, packet in packets:
             if packet:
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
         if not any(tables) and self.stored_bytes:
-            return Outcome([], self._report(self.stored_bytes), None)
+            return Ending(self._report(self.stored_bytes), None)
         sides = self._sides(tables)
-        rows, joined = self._push(sides)
+        for part in self._results(sides):
+            self.totals["matched"] += part.total
+            if self.shadow is not None:
+                self.shadow.found(sides, part)
+            yield from part.packets
         if latest is not None:
             self.join.advance(latest)
-        results = gather(self.plan, sides, rows, joined)
-        self.totals["matched"] += results.total
         if self.shadow is not None:
-            self.shadow.found(sides, results)
             self.shadow.forget(self.join, self._gone())
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
-        return Outcome(results.packets, self._report(len(state)), state)
+        return Ending(self._report(len(state)), state)
 
     def _without_null_times(self, side: int, table: pa.Table) -> pa.Table:
         column = table.column(self.plan.inputs[side].time)
@@ -138,8 +139,8 @@ class Bucket:
             sides.append(read_side(source, key, time, self.payloads[number], tables[number]))
         return sides
 
-    def _push(self, sides: list[Side]) -> tuple[np.ndarray, np.ndarray]:
-        """Push the new rows; return the results as positions within the sides, and their joins."""
+    def _results(self, sides: list[Side]) -> Iterator[Results]:
+        """Push the new rows, and return the results in parts as they are found."""
         streams = [np.full(side.new, number, np.int8) for number, side in enumerate(sides)]
         stream = np.concatenate(streams)
         key = np.concatenate([side.key[side.held :] for side in sides])
@@ -151,15 +152,17 @@ class Bucket:
             taken = ~null if watermark is None else ~null & (time >= watermark)
             at = self._positions[self.join.held :]
             self.shadow.take(placed(stream[taken], key[taken], time[taken], at[taken]))
-        matches = self.join.push(
+        parts = self.join.push_parts(
             stream,
             key,
             time,
             null=null if null.any() else None,
             size=_sizes(sides) if self.plan.in_bytes else None,
         )
-        found = matches.rows
-        return np.where(found >= 0, self._positions[found], -1), matches.join
+        gatherer = Gatherer(self.plan, sides)
+        for found, joined in parts:
+            rows = np.where(found >= 0, self._positions[found], -1)
+            yield from gatherer.gather(rows, joined)
 
     def _number(self, sides: list[Side]) -> np.ndarray:
         """Return the position within its side of every row that the engine can name."""

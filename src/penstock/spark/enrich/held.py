@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..alike import concatenated
+from ..rows import take_rows, together
 
 
 class Rows(NamedTuple):
@@ -19,17 +19,15 @@ class Rows(NamedTuple):
         return len(self.found)
 
     def take(self, which: np.ndarray) -> "Rows":
-        """Return some of the rows."""
-        return Rows(
-            self.table.take(pa.array(which)).combine_chunks(), self.found[which], self.sent[which]
-        )
+        """Return some of the rows, each at most once."""
+        return Rows(take_rows(self.table, which), self.found[which], self.sent[which])
 
     def plus(self, more: "Rows") -> "Rows":
         """Return these rows and then some more."""
         if not len(self):
             return more
         return Rows(
-            concatenated([self.table, more.table]).combine_chunks(),
+            together([self.table, more.table]),
             np.concatenate([self.found, more.found]),
             np.concatenate([self.sent, more.sent]),
         )
