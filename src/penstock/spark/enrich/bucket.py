@@ -62,8 +62,9 @@ class LookupBucket(Streaming):
 
     def _no_rows(self) -> Rows:
         kinds = [self.plan.promised.field(name).type for name, _ in self.plan.columns]
-        columns = [pa.nulls(0, kind) for kind in [pa.null()] * self.plan.held_keys + kinds]
-        return Rows(numbered(columns), np.empty(0, bool), np.empty(0, np.int64))
+        kinds = [pa.null()] * self.plan.held_keys + kinds
+        fields = [pa.field(str(place), kind) for place, kind in enumerate(kinds)]
+        return Rows(pa.schema(fields).empty_table(), np.empty(0, bool), np.empty(0, np.int64))
 
     def _resume(self, stored: Stored, number: int) -> None:
         """Go on where an earlier micro-batch stopped, perhaps with other memory or policy."""
@@ -74,7 +75,7 @@ class LookupBucket(Streaming):
         saved = stored.part("cache.")
         rows = self._no_rows()
         if len(stored.arrays["found"]):
-            table = numbered(stored.payloads[0].columns)
+            table = numbered(stored.payloads[0])
             rows = Rows(table, stored.arrays["found"], stored.arrays["sent"])
         self.held = held_in(saved["slot"].astype(np.int64), rows)
         self.cache = Lookup.restore(saved, policy=self.plan.policy, budget=self.plan.budget(number))
@@ -164,8 +165,8 @@ class LookupBucket(Streaming):
         names = [name for name, _ in self.plan.columns]
         found = together([answer.rows.select(names)])
         table = found.take(pa.array(answer.row, mask=answer.row < 0))
-        columns = [keys.column(place) for place in range(self.plan.held_keys)] + table.columns
-        return Rows(numbered(columns).combine_chunks(), answer.row >= 0, answer.sent)
+        held = keys.select(range(self.plan.held_keys))
+        return Rows(numbered(held, table).combine_chunks(), answer.row >= 0, answer.sent)
 
     def _tell_apart(self, events: Events, hand: Rows, at: np.ndarray) -> tuple[Rows, np.ndarray]:
         """Return which row each event with a key gets: equal hashes alone are not enough.

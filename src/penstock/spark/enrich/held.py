@@ -1,6 +1,6 @@
 """The rows of the relation that a bucket has: those cached, and those fetched for the moment."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +33,11 @@ class Rows(NamedTuple):
         )
 
 
-def numbered(columns: list[Any]) -> pa.Table:
-    """Return columns as a table: by their places, since names of any two sources may be equal."""
-    return pa.Table.from_arrays(columns, names=[str(place) for place in range(len(columns))])
+def numbered(*tables: pa.Table) -> pa.Table:
+    """Return all columns as a table: by their places, since names of two sources may be equal."""
+    fields = [field for table in tables for field in table.schema]
+    schema = pa.schema([field.with_name(str(place)) for place, field in enumerate(fields)])
+    return pa.Table.from_arrays([each for table in tables for each in table.columns], schema=schema)
 
 
 class Held(NamedTuple):
