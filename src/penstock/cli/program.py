@@ -12,6 +12,8 @@ from typer.core import TyperGroup
 
 from ..errors import PenstockError
 
+LONGEST = 2000  # characters of a complaint, which may quote what a file holds
+
 # The base of all complaints about arguments: Click's own, or that of the copy in newer Typers.
 _UsageError: Any = typer.BadParameter.__mro__[2]
 
@@ -67,7 +69,10 @@ def _hidden(params: list[Any]) -> list[Any]:
 
 
 def _say(sentence: str) -> int:
-    print("penstock:", " ".join(sentence.split()), file=sys.stderr)
+    said = " ".join(sentence.split())
+    if len(said) > LONGEST:  # the beginning names the thing, the end says the way out
+        said = f"{said[: LONGEST // 2]} ... {said[-LONGEST // 2 :]}"
+    print("penstock:", said, file=sys.stderr)
     return 2
 
 
