@@ -4,6 +4,7 @@ No row is ever late: its time lies behind those that came before by less than th
 told by its name alone, such as `pair-17`: the shape of the join, and a seed.
 """
 
+import itertools
 import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -207,7 +208,7 @@ def _draw_marks(rng: random.Random) -> list[float]:
 
 def _cut(rows: list[tuple], marks: list[float]) -> list[list[tuple]]:
     places = [0, *sorted(int(mark * (len(rows) + 1)) for mark in marks), len(rows)]
-    return [rows[start:end] for start, end in zip(places, places[1:])]
+    return [rows[start:end] for start, end in itertools.pairwise(places)]
 
 
 # ---------------------------------------------------------------- options
