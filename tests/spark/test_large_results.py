@@ -57,7 +57,8 @@ def test_the_recall_is_the_same_in_packets_of_any_size(monkeypatch):
         run = Run(plan)
         told.append([run.take(*batch).totals for batch in batches])
     assert told[0] == told[1]
-    assert told[0][-1]["shadow_a"] == told[0][-1]["matched"] > 0
+    assert told[0][-1]["shadow_certain"] > 0  # all rows are watched, and some lost results
+    assert told[0][-1]["matched"] > 0
 
 
 def test_large_rows_make_packets_of_few_rows(small_packets):
@@ -129,7 +130,7 @@ def test_refreshes_of_large_keys_leave_in_small_packets(monkeypatch, text_key):
     source = Input(
         ("k",), "ts", ("k", "ts"), ("string" if text_key else "int", "timestamp"), not text_key
     )
-    side = thinned.Side(numbers, numbers, numbers / 2, columns, {})
+    side = thinned.Side(numbers, numbers, numbers / 2, numbers < 0, columns, {})
     rows = np.repeat(numbers, 3)[::-1]
     found = Refreshes(rows, rows, rows - 1.0, rows + 1.0, rows % len(KINDS))
     plan = SimpleNamespace(readings=source, costs=make_costs(1.0, 2.0))
