@@ -7,6 +7,7 @@ told by its name alone, such as `pair-17`: the shape of the join, and a seed.
 import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tests.spark.drawn_types import MICROS, Draw, Kind, draw_kind, nullable
@@ -207,7 +208,7 @@ def _draw_marks(rng: random.Random) -> list[float]:
 
 def _cut(rows: list[tuple], marks: list[float]) -> list[list[tuple]]:
     places = [0, *sorted(int(mark * (len(rows) + 1)) for mark in marks), len(rows)]
-    return [rows[start:end] for start, end in zip(places, places[1:])]
+    return [rows[start:end] for start, end in pairwise(places)]
 
 
 # ---------------------------------------------------------------- options
