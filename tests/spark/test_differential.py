@@ -12,6 +12,7 @@ import pytest
 
 from tests.spark.differential import check
 from tests.spark.drawn_joins import draw_name
+from tests.spark.processes import figures, kill, start_driver
 
 pytestmark = pytest.mark.spark
 
@@ -41,3 +42,15 @@ def test_a_join_drawn_afresh_is_sparks_own_join(spark, tmp_path, fresh, number):
     name = draw_name(fresh)
     print("PENSTOCK_DIFFERENTIAL=" + name)
     check(spark, name, tmp_path)
+
+
+@pytest.mark.slow  # a server of its own
+def test_joins_over_connect_are_sparks_own(tmp_path, fresh):
+    names = ["pair-0", "batch-0", "many-0", "group-0", *(draw_name(fresh) for _ in range(4))]
+    given = {"folder": str(tmp_path), "master": "connect", "cases": names}
+    driver = start_driver(given, tmp_path / "log", "tests.spark.differential_driver")
+    try:
+        wrong = figures(driver, tmp_path / "log")["wrong"]
+    finally:
+        kill(driver)
+    assert not wrong, "\n\n".join(wrong.values())
