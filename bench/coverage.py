@@ -1,10 +1,6 @@
 """How often the interval of the live recall estimate contains the truth.
 
-<<<<<<< HEAD
-python bench/coverage.py --json bench/results/coverage.json  # over ten minutes; --seeds 50: fewer
-=======
 python bench/coverage.py --json bench/results/coverage.json   # over ten minutes; --seeds 50: fewer
->>>>>>> recall
 
 Each run draws a stream, joins it in two buckets with a budget as Spark would, and compares the
 interval that `metrics` reports at the end with the recall that an exact join tells. Every seed is
