@@ -99,6 +99,7 @@ class Join:
         if budget is None:
             self.chosen = Chosen(KEEP_ALL, {})
         self.budget = budget
+        self._first_budget = budget  # which samples and tables go by
         self.within = within
         self.delay = delay
         self.clock = clock
@@ -242,7 +243,8 @@ class Join:
 
     def _tools(self, share: float) -> Tools:
         make = functools.partial(self._miniature, share=share)
-        return Tools(make, _show, _found, Join.restore, alike=True)
+        fit = functools.partial(self._fit, share=share)
+        return Tools(make, fit, _show, _found, Join.restore, alike=True)
 
     @property
     def layout(self) -> str:
@@ -262,12 +264,7 @@ class Join:
 
     def _miniature(self, candidate: Candidate, share: float) -> "Join":
         """Return a join like this one, ruled by a candidate, for a share of the keys."""
-        form = self.form
-        lanes = 1 if candidate.shares is None else form.shape.streams
-        parts = split_budget(sum(self._budgets), lanes, candidate.shares)
-        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
-        budgets = [max(1, round(each * share * cold)) for each in parts]
-        within = self.within
+        form, budgets, within = self.form, self._in_miniature(candidate, share), self.within
         if form.counting and within is not None:
             within = max(1, round(within * share))
         return Join(
@@ -285,6 +282,17 @@ class Join:
             seed=self.seed,
             models=self.models,
         )
+
+    def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
+        """Return the memories of a candidate's miniature, which sees a share of the keys."""
+        lanes = 1 if candidate.shares is None else self.form.shape.streams
+        parts = split_budget(sum(self._budgets), lanes, candidate.shares)
+        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
+        return [max(1, round(each * share * cold)) for each in parts]
+
+    def _fit(self, miniature: "Join", candidate: Candidate, share: float) -> None:
+        """Bring a miniature to the size that it would be made in now."""
+        miniature.resize(sum(self._in_miniature(candidate, share)))
 
     def _lay_out(self, candidate: Candidate) -> None:
         """Divide the memory as a candidate has it; each part keeps what it holds."""
@@ -410,6 +418,41 @@ class Join:
         seen = self._tables.seen if self._slowest else self._tables.marks[kernel.NOW]
         return np.maximum(seen, self._told)
 
+    def resize(self, budget: int) -> None:
+        """Go on with another budget; what no longer fits is evicted at once.
+
+        What `auto` tries beside changes in proportion, so that nothing it has learned is lost.
+
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> join.push(side=[0, 0, 0], key=[7, 8, 9], time=[0, 1, 2]).rows.tolist()
+        []
+        >>> join.resize(2)
+        >>> join.held_rows.tolist(), join.counters["evicted"].tolist()
+        ([1, 2], [1, 0])
+        """
+        if self.budget is None:
+            raise BadInput("a join without a budget cannot be resized; restore it with budget=")
+        _check_budget(budget)
+        if budget == self.budget:
+            return
+        self._budgets = split_budget(budget, self.form.lanes, self._shares)
+        self.budget = budget
+        lanes, sizes = self._tables.lanes, np.array(self._budgets)
+        if self.used <= budget:
+            sizes = moved(lanes[:, kernel.USED], lanes[:, kernel.BUDGET], sizes)
+        lanes[:, kernel.BUDGET] = sizes
+        self._shrink()
+        self._pilot.resize()
+
+    def _shrink(self) -> None:
+        """Evict what does not fit the budget."""
+        lanes = self._tables.lanes
+        if (lanes[:, kernel.USED] > lanes[:, kernel.BUDGET]).any():
+            shrink = kernel.compile_shrink(self._pilot.policy, self.form)
+            gone = np.zeros(capacity_of(self._tables.free) + 1, bool)
+            now = int(self._tables.marks[kernel.NOW])
+            shrink(self._tables, self._states, self._live(), gone, now)
+
     def advance(self, reached: npt.ArrayLike) -> None:
         """Take note how far each stream has come elsewhere, in parts that this join does not see.
 
@@ -529,9 +572,14 @@ def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> 
     return [NO_LIMIT] * lanes if budget is None else split_budget(budget, lanes, shares)
 
 
-def _check(budget, within, window, layout, delay, clock, drop, together) -> None:
-    if budget is not None and budget < 1:
+def _check_budget(budget: int) -> None:
+    if budget < 1:
         raise BadInput(f"budget must be at least 1, got {budget}")
+
+
+def _check(budget, within, window, layout, delay, clock, drop, together) -> None:
+    if budget is not None:
+        _check_budget(budget)
     if window not in ("time", "count"):
         raise BadInput(f"window must be 'time' or 'count', got {window!r}")
     if window == "count" and within is None:

@@ -12,6 +12,7 @@ from .. import policies
 from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, grown
 from . import kernel
 from .saved import flatten, pack_header, unflatten, unpack_header
+from .shares import split_budget
 from .tables import capacity_of, claim_slots
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def _header(join: "Join") -> dict[str, Any]:
         "policy": join.chosen.policy.name,
         "params": join.chosen.params,
         "budget": join.budget,
+        "first_budget": join._first_budget,
         "budgets": join._budgets,
         "scales": join._scales,
         "within": join.within,
@@ -103,7 +105,7 @@ def arguments(
     after = _before(header) if policy is None else policies.choose(policy, JOINING)
     return {
         "policy": after if after.policy is not KEEP_ALL else policies.DEFAULT,
-        "budget": header["budget"] if budget == "same" else budget,
+        "budget": _first_budget(header) if budget == "same" else budget,
         "within": header["within"],
         "window": header["window"],
         "joins": tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
@@ -118,6 +120,11 @@ def arguments(
     }
 
 
+def _first_budget(header: dict[str, Any]) -> int | None:
+    """Return the budget that a join was made with; it may have been resized since."""
+    return header.get("first_budget", header["budget"])  # states saved before there was one
+
+
 def _before(header: dict[str, Any]) -> Chosen:
     """Return the policy of the join that was saved."""
     return Chosen(policies.named(header["policy"]), header["params"])
@@ -126,15 +133,17 @@ def _before(header: dict[str, Any]) -> Chosen:
 def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> None:
     """Put what was saved into a join that was made with the `arguments` of its header."""
     same = str(join.chosen) == str(_before(header)) and join._pilot.is_like(saved)
-    resized = join.budget != header["budget"]
+    resized = join.budget != _first_budget(header)
     if same:  # a policy's tables keep the scale that they were made for
         join._pilot.load(saved, resized)
         if join.chooser is not None:
             join._lay_out(join._pilot.candidate)
-            if not resized:  # on their way to their sizes memories may hold more: nobody goes
+            if not resized:  # on their way to their sizes memories may hold more than these
                 join._tables.lanes[:, kernel.BUDGET] = sum(join._budgets)
         join._scales = header["scales"]
         join._states = join._fresh_states()
+    if not resized:
+        _keep_size(join, header)
     bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
     slots = _load_tuples(join, saved, header["capacity"], bound)
     _load_totals(join, saved, header)
@@ -143,6 +152,17 @@ def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> 
         join._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
     if resized or not same:
         join._pilot.begin(join.results)
+
+
+def _keep_size(join: "Join", header: dict[str, Any]) -> None:
+    """Give a join the budget that it had been resized to."""
+    if header["budget"] == join.budget or header["budget"] is None:
+        return
+    join.budget = header["budget"]
+    join._budgets = split_budget(header["budget"], join.form.lanes, join._shares)
+    join._tables.lanes[:, kernel.BUDGET] = (
+        join._budgets if join.chooser is None else sum(join._budgets)
+    )
 
 
 def _load_tuples(
@@ -195,5 +215,5 @@ def _settle(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound
             for lane, state in enumerate(join._states)
         )
     rebuild = kernel.compile_rebuild(join._pilot.policy, join.form)
-    gone = np.zeros(capacity_of(tables.free) + 1, bool)
-    rebuild(tables, join._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
+    rebuild(tables, join._states, slots, not bound, int(tables.marks[kernel.NOW]))
+    join._shrink()
