@@ -28,7 +28,7 @@ from .lanes import moved
 from .pilot import Pilot
 from .recount import recount
 from .refresh import most_arrivals, refreshed
-from .shares import split_budget
+from .shares import parts_of, split_budget
 from .tables import capacity_of, grow_tables, live_slots, make_tables
 from .trials import Columns, Tools
 
@@ -110,6 +110,7 @@ class Join:
         self._asked_layout = layout
         self.form = kernel.Form(shape, lanes, window == "count", together, sized)
         self._budgets = _budgets(budget, lanes, shares)
+        self._proportion = _proportion(self._budgets)
         self._scale = UNKNOWN_SCALE if scale is None else scale
         self._scales = self._scales_of(self._budgets)
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
@@ -253,8 +254,7 @@ class Join:
 
     @property
     def _shares(self) -> tuple[float, ...] | None:
-        total = sum(self._budgets)
-        return None if self.form.lanes == 1 else tuple(each / total for each in self._budgets)
+        return self._proportion if self.form.lanes > 1 else None
 
     def _scales_of(self, budgets: list[int]) -> list[int]:
         """Return how many rows each memory is expected to hold."""
@@ -286,7 +286,7 @@ class Join:
     def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
         """Return the memories of a candidate's miniature, which sees a share of the keys."""
         lanes = 1 if candidate.shares is None else self.form.shape.streams
-        parts = split_budget(sum(self._budgets), lanes, candidate.shares)
+        parts = parts_of(sum(self._budgets), lanes, candidate.shares)
         cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
         return [max(1, round(each * share * cold)) for each in parts]
 
@@ -302,7 +302,8 @@ class Join:
         lane = held["stream"][live] if lanes > 1 else np.zeros(len(live), np.int64)
         used = np.bincount(lane, size, lanes).astype(np.int64)
         self.form = self.form._replace(lanes=lanes)
-        self._budgets = split_budget(sum(self._budgets), lanes, candidate.shares)
+        self._budgets = parts_of(sum(self._budgets), lanes, candidate.shares)
+        self._proportion = candidate.shares or (1.0,)
         self._scales = self._scales_of(self._budgets)
         target = np.array(self._budgets)
         sizes = np.stack([used, moved(used, used, target)], axis=1)
@@ -419,7 +420,7 @@ class Join:
         return np.maximum(seen, self._told)
 
     def resize(self, budget: int) -> None:
-        """Go on with another budget; what no longer fits is evicted at once.
+        """Go on with another budget, which may be 0; what no longer fits is evicted at once.
 
         What `auto` tries beside changes in proportion, so that nothing it has learned is lost.
 
@@ -432,10 +433,11 @@ class Join:
         """
         if self.budget is None:
             raise BadInput("a join without a budget cannot be resized; restore it with budget=")
-        _check_budget(budget)
+        if budget < 0:
+            raise BadInput(f"budget must be at least 0, got {budget}")
         if budget == self.budget:
             return
-        self._budgets = split_budget(budget, self.form.lanes, self._shares)
+        self._budgets = parts_of(budget, self.form.lanes, self._shares)
         self.budget = budget
         lanes, sizes = self._tables.lanes, np.array(self._budgets)
         if self.used <= budget:
@@ -568,18 +570,17 @@ def _found(miniature: Join) -> int:
     return miniature.results
 
 
+def _proportion(budgets: list[int]) -> tuple[float, ...]:
+    return tuple(each / sum(budgets) for each in budgets)
+
+
 def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> list[int]:
     return [NO_LIMIT] * lanes if budget is None else split_budget(budget, lanes, shares)
 
 
-def _check_budget(budget: int) -> None:
-    if budget < 1:
-        raise BadInput(f"budget must be at least 1, got {budget}")
-
-
 def _check(budget, within, window, layout, delay, clock, drop, together) -> None:
-    if budget is not None:
-        _check_budget(budget)
+    if budget is not None and budget < 1:
+        raise BadInput(f"budget must be at least 1, got {budget}")
     if window not in ("time", "count"):
         raise BadInput(f"window must be 'time' or 'count', got {window!r}")
     if window == "count" and within is None:

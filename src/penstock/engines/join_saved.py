@@ -12,7 +12,7 @@ from .. import policies
 from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, grown
 from . import kernel
 from .saved import flatten, pack_header, unflatten, unpack_header
-from .shares import split_budget
+from .shares import parts_of
 from .tables import capacity_of, claim_slots
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def _header(join: "Join") -> dict[str, Any]:
         "budget": join.budget,
         "first_budget": join._first_budget,
         "budgets": join._budgets,
+        "proportion": join._proportion,
         "scales": join._scales,
         "within": join.within,
         "window": "count" if join.form.counting else "time",
@@ -101,7 +102,9 @@ def arguments(
     layout = header.get("asked_layout", header["layout"])  # states saved before there was one
     shares = None
     if header["budget"] is not None and layout == "split":
-        shares = [part / sum(header["budgets"]) for part in header["budgets"]]
+        shares = header.get("proportion")
+        if shares is None:  # states saved before there was one
+            shares = [part / sum(header["budgets"]) for part in header["budgets"]]
     after = _before(header) if policy is None else policies.choose(policy, JOINING)
     return {
         "policy": after if after.policy is not KEEP_ALL else policies.DEFAULT,
@@ -159,7 +162,7 @@ def _keep_size(join: "Join", header: dict[str, Any]) -> None:
     if header["budget"] == join.budget or header["budget"] is None:
         return
     join.budget = header["budget"]
-    join._budgets = split_budget(header["budget"], join.form.lanes, join._shares)
+    join._budgets = parts_of(header["budget"], join.form.lanes, join._shares)
     join._tables.lanes[:, kernel.BUDGET] = (
         join._budgets if join.chooser is None else sum(join._budgets)
     )
