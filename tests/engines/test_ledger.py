@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import Join
-from penstock.engines.ledger import DIGEST, KEYS, Digest, Ledger, decode, digest, whole_parts
+from penstock.engines.ledger import DIGEST, KEYS, Ledger, decode, digest, whole_parts
 from tests.marks import long
 from tests.naive.ledger import NaiveLedger
 
