@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from penstock.engines import Join, Lookup
+from penstock.engines.join import Matches
 from tests.naive.choosing import ChoosingJoin, ChoosingLookup
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup
@@ -46,8 +47,8 @@ def cut(draw, rows):
     return [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
 
 
-def push_rows(join: Join, rows: list[dict], attributes: int = 1):
-    """Push rows as dictionaries into the real engine."""
+def push_rows(join: Join, rows: list[dict], attributes: int = 1, most: int | None = None):
+    """Push rows as dictionaries into the real engine; with `most` in parts of that many results."""
     null = np.array([row["keys"] is None for row in rows], bool)
     blank = (0,) * attributes
     options = {}
@@ -57,12 +58,22 @@ def push_rows(join: Join, rows: list[dict], attributes: int = 1):
         options["null"] = null
     if join.form.sized:
         options["size"] = np.array([row["size"] for row in rows], np.int64)
-    return join.push(
+    columns = (
         np.array([row["stream"] for row in rows], np.int64),
         np.array([row["keys"] or blank for row in rows], np.int64).reshape(len(rows), attributes),
         np.array([row["time"] for row in rows], np.int64),
-        **options,
     )
+    if most is None:
+        return join.push(*columns, **options)
+    return whole(join, list(join.push_parts(*columns, most=most, **options)), most)
+
+
+def whole(join: Join, parts: list[Matches], most: int) -> Matches:
+    """Put parts together again, and expect that none but the last is small."""
+    assert all(len(part.join) >= most for part in parts[:-1])
+    assert all(len(part.join) for part in parts)
+    nothing = Matches(np.empty((0, join.form.shape.sides), np.int64), np.empty(0, np.int64))
+    return Matches(*(np.concatenate(each) for each in zip(nothing, *parts, strict=True)))
 
 
 def listed(matches) -> list[tuple[int, tuple[int, ...]]]:
@@ -84,11 +95,13 @@ def assert_same_join(
     joins=TWO_WAY,
     seed: int = 0,
     told: list[list[int]] | None = None,
+    most: int | None = None,
     **options,
 ) -> Join:
     """Push batches into both engines; with `restore` save and restore between any two of them.
 
-    `told` says after each batch how far the streams have come elsewhere.
+    `told` says after each batch how far the streams have come elsewhere. With `most` the real one
+    returns its results in parts.
     """
     params = params or {}
     streams_count = 1 + max(stream for join in joins for stream, _ in join)
@@ -104,7 +117,7 @@ def assert_same_join(
         expected = twin.push(batch)
         if restore:
             real = Join.restore(real.save())
-        assert listed(push_rows(real, batch, attributes)) == expected
+        assert listed(push_rows(real, batch, attributes, most)) == expected
         real.check()
         assert real.held_rows.tolist() == [t.row for t in twin.held]
         counted = {key: value.tolist() for key, value in real.counters.items()}

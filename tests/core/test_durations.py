@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from penstock.core.durations import MICROSECONDS, SHORT, microseconds
+from penstock.core.durations import LONGEST, MICROSECONDS, SHORT, in_words, microseconds
 from penstock.errors import BadInput
 
 SECOND = 10**6
@@ -42,6 +42,34 @@ def test_what_is_no_span_of_time(span):
         microseconds(span, "delay")
 
 
-def test_not_negative():
-    with pytest.raises(BadInput, match="within must not be negative, got '-1s'"):
-        microseconds("-1s", "within")
+@pytest.mark.parametrize("span", ["-1s", "1 second -1 second", timedelta(seconds=-1)])
+def test_no_part_is_negative(span):
+    with pytest.raises(BadInput, match=r"within must not be negative, nor a part of it, got .*-1"):
+        microseconds(span, "within")
+
+
+@pytest.mark.parametrize(
+    "span", ["99999999999 days", "9" * 400 + " weeks", "3652425 days 1us", timedelta.max]
+)
+def test_longer_than_spark_can_tell(span):
+    with pytest.raises(BadInput, match=r"within must be at most 3652425 days .*, got"):
+        microseconds(span, "within")
+
+
+def test_the_longest_span():
+    assert microseconds("3652425 days", "within") == LONGEST
+
+
+@pytest.mark.parametrize(
+    ("length", "words"),
+    [
+        (300 * SECOND, "5 minutes"),
+        (20 * SECOND, "20 seconds"),
+        (SECOND, "1 second"),
+        (90_061_000_001, "1 day 1 hour 1 minute 1 second 1 microsecond"),
+        (0, "0 seconds"),
+    ],
+)
+def test_in_words(length, words):
+    assert in_words(length) == words
+    assert microseconds(words, "within") == length

@@ -52,3 +52,18 @@ def test_to_remember_again_is_to_be_young_again():
     does = np.array([True, True, True, True, False, False])
     drive(ghost, np.array([1, 2, 1, 3, 2, 1]), does, known)
     assert known.tolist() == [False, False, False, False, False, True]
+
+
+@kernel
+def shrunk(ghost, most):
+    ghosts.shrink(ghost, most)
+
+
+def test_shrinking_drops_the_oldest():
+    ghost, known = ghosts.make_ghost(4), np.zeros(4, bool)
+    drive(ghost, np.array([1, 2, 3, 4]), np.ones(4, bool), known)
+    shrunk(ghost, 4)
+    shrunk(ghost, 2)
+    drive(ghost, np.array([1, 2, 3, 4]), np.zeros(4, bool), known)
+    assert known.tolist() == [False, False, True, True]
+    assert ghost.unused[0] == 4

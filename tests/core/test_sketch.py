@@ -40,7 +40,7 @@ def test_never_too_low_before_it_forgets(keys, room):
 
 @pytest.mark.parametrize("room", [1, 100])
 def test_counts_and_forgets_as_its_twin(room):
-    # 64 or 128 counters a row are halved after 640 or 1280 additions, and then sooner
+    # counters for 64 or 128 keys are halved after 640 or 1280 additions, and then sooner
     random = np.random.default_rng(4)
     keys = [*(random.zipf(1.3, 1500) % 300).tolist(), *random.integers(-9, 9, 500).tolist()]
     twin, expected = NaiveSketch(room), []
@@ -58,6 +58,6 @@ def test_a_lone_key_saturates_and_is_halved():
     assert estimates[638:] == [15, 15 // 2, 15 // 2 + 1]
 
 
-@pytest.mark.parametrize(("room", "width"), [(1, 64), (64, 64), (65, 128), (129, 256)])
-def test_width_is_a_power_of_two_of_at_least_the_keys(room, width):
+@pytest.mark.parametrize(("room", "width"), [(1, 256), (64, 256), (65, 512), (129, 1024)])
+def test_width_is_a_power_of_two_of_at_least_four_times_the_keys(room, width):
     assert sketches.make_sketch(room).counter.shape == (sketches.ROWS, width)

@@ -52,6 +52,45 @@ def test_another_policy_meets_what_is_held(name):
     after.check()
 
 
+@long
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [  # few, for each of them is compiled anew
+        ("prob", "unified"),
+        ("prob", "split"),
+        ("auto", "unified"),
+        ("gdj:percentile=auto", "unified"),
+    ],
+)
+def test_a_budget_in_another_unit(name, layout):
+    side, key, time = rows()
+    size = 50 + key % 7
+    exact = Join(within=500)
+    exact.push(side, key, time)
+
+    def pushed(join, part, sized):
+        join.push(side[part], key[part], time[part], size=size[part] if sized else None)
+        join.check()
+
+    join = Join(name, 200, within=500, layout=layout)
+    pushed(join, slice(0, 1000), False)
+    held = join.held_rows
+    in_bytes = Join.restore(join.save(), budget=8000, sized=True, size=size[held])
+    in_bytes.check()
+    assert set(in_bytes.held_rows) < set(held)
+    assert in_bytes.used == size[in_bytes.held_rows].sum() <= 8000
+    assert str(in_bytes.chosen) == name
+    pushed(in_bytes, slice(1000, 2000), True)
+    assert in_bytes.used <= 8000
+    in_rows = Join.restore(in_bytes.save(), budget=30, sized=False)
+    in_rows.check()
+    assert in_rows.held == 30
+    assert set(in_rows.held_rows) < set(in_bytes.held_rows)
+    pushed(in_rows, slice(2000, 3000), False)
+    assert in_rows.held <= 30
+    assert join.results < in_rows.results < exact.results
+
+
 def test_a_budget_where_there_was_none():
     side, key, time = rows()
     join = Join(within=500)

@@ -36,7 +36,7 @@ CACHING = [
 ]
 BY_ORDER = {"heeb"}  # policies that go by the order of keys
 COSTS = {"rate": 10, "prob": 2, "lba": 5, "gdj": 1.5, "lfu": 2, "wtinylfu": 2, "s3fifo": 2}
-COSTS |= {"life": 2, "lhd": 12, "heeb": 20}  # others: 1
+COSTS |= {"life": 2, "lhd": 8, "heeb": 20}  # others: 1
 
 ROOM, ROW_BYTES, SMALLEST = 512, 100, 2
 FIRST, PART, MOST = 128, 32, 4096

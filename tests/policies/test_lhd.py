@@ -10,42 +10,66 @@ from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, streams
 
 
+def without_explorers(cache):
+    """Return the cache as if it had its one explorer already: no other will be made."""
+    cache._state.explorers[0] = 1
+    return cache
+
+
 def test_before_anything_is_learned_a_quick_match_counts_and_fades():
-    # A class c and an age a are worth (c + 1) / (a + 1). 1 is hit 2 after it came: class 3.
-    # At the fourth reference 1 is worth 4 / 2 and 2 is worth 1 / 3, which goes for 3. From then on
-    # the other one is 1 old whenever somebody comes, and worth 1 / 2; 1 falls from 4 / 3 to 4 / 7.
-    cache = Lookup("lhd", 2)
-    cache.push([1, 2, 1, 3, 4, 5, 6, 7, 8])
-    assert cache.resident.tolist() == [1, 8]
-    cache.push([9])  # 1 is 7 old: 4 / 8, a tie, and the older goes
-    assert cache.resident.tolist() == [8, 9]
+    # A class c and an age a are worth (c + 1) / (1 + a / 2), a being the youngest of its bin. 1 is
+    # hit 2 after it came: class 6, which is worth 7. 3 evicts 2, worth 1 / 2. From then on the
+    # other one is 1 old whenever a key comes, and worth 1 / 1.5.
+    cache = without_explorers(Lookup("lhd", 2))
+    cache.push([1, 2, 1, *range(3, 26)])
+    assert cache.resident.tolist() == [1, 25]  # 1 is 23 old, and worth 7 / 9 since it was 16
+    cache.push([26])  # at 24 it is worth 7 / 13
+    assert cache.resident.tolist() == [25, 26]
 
 
-def test_a_join_spares_who_was_matched():
-    # row 2 meets row 0 (class 3, age 0: 4) and row 1 (1 / 2) goes; at row 3, row 0 is worth 4 / 2
-    # and row 2, not matched, 1 / 2
+def test_a_join_spares_what_was_matched():
+    # row 2 meets row 0 (class 6: worth 7) and evicts row 1 (1 / 1.5); at row 3, row 0 is worth
+    # 7 / 1.5 and row 2, not matched, 1 / 1.5
     join = Join("lhd", 2, within=100)
     join.push(side=[0, 0, 1, 0], key=[1, 2, 1, 9], time=range(4))
     assert join.held_rows.tolist() == [0, 3]
 
 
-def test_what_is_learned_at_the_1024th_arrival():
-    # Bins are one arrival wide. As if two had been hit at the age of 1 and two had left at 3; the
-    # key asked for all the time is hit once in class 0, at the age of 1, and ever after in class 2,
-    # 1021 times before the lesson.
-    cache = Lookup("lhd", 8)
-    assert cache._state.width[0] == 1
+def test_what_is_learned_at_the_8192th_arrival():
+    # As if two had been hit at the age of 1 and two had left at 3; the key asked for all the time
+    # is hit once in class 0, at the age of 1, once in class 7, and ever after in class 13, 8188
+    # times before the lesson. In class 4 one was hit at the age of 4 or 5.
+    cache = without_explorers(Lookup("lhd", 8))
     cache._state.hits[0, 1] = 2.0
     cache._state.gone[0, 3] = 2.0
-    cache.push([5] * 1024)
+    cache._state.hits[4, 4] = 1.0
+    cache.push([5] * 8192)
     density = cache._state.density
     # still to come at ages 0 to 3: 5 5 2 2 events, so 14 9 4 2 ages to live; 3 3 0 0 hits
     assert density[0, :5].tolist() == [3 / 14, 3 / 9, 0.0, 0.0, 0.0]
-    assert density[2, :3].tolist() == [1021 / 2042, 1.0, 0.0]
-    assert density[1, :3].tolist() == [2 / 1, 2 / 2, 2 / 3]  # nobody was there: as it was
-    # the past fades, and the hit of the 1024th reference itself comes after
+    assert density[7, :3].tolist() == [1 / 2, 1.0, 0.0]
+    assert density[13, :3].tolist() == [1 / 2, 1.0, 0.0]
+    assert density[4, :6].tolist() == [1 / 6, 1 / 5, 1 / 4, 1 / 3, 1 / 2, 0.0]
+    assert density[1, :3].tolist() == [2, 2 / (9 / 8), 2 / (10 / 8)]  # without events: as it was
+    # the past fades, and the hit of the 8192th reference itself comes after
     assert cache._state.gone[0, 3] == 2 * 0.9
-    assert cache._state.hits[2, 1] == pytest.approx(1021 * 0.9 + 1)
+    assert cache._state.hits[13, 1] == pytest.approx(8188 * 0.9 + 1)
+
+
+def test_an_explorer_stays_until_it_is_64_times_the_budget_old():
+    cache = without_explorers(Lookup("lhd", 2))
+    cache.push([1])
+    cache._state.explores[cache.find([1])[0]] = True
+    cache.push(np.arange(2, 129))
+    assert cache.resident.tolist() == [1, 128]
+    cache.push([129])
+    assert cache.resident.tolist() == [128, 129]
+
+
+def test_one_in_a_hundred_explores():
+    cache = Lookup("lhd", 1000)
+    cache.push(np.random.default_rng(11).integers(0, 5000, 20_000))
+    assert cache._state.explorers[0] == cache._state.explores.sum() == 10
 
 
 @given(rows=streams(ends=True), budget=st.integers(1, 8))
@@ -55,22 +79,21 @@ def test_joins_as_its_twin_when_tuples_die_out_of_turn(rows, budget):
 
 def test_joins_as_its_twin_when_it_draws_and_learns():
     random = np.random.default_rng(9)
-    n = 2600
+    n = 8600
     rows = [
         {"stream": int(stream), "keys": (int(key),), "time": at}
         for at, (stream, key) in enumerate(zip(random.integers(0, 2, n), random.zipf(1.3, n) % 400))
     ]
-    join = assert_same_join("lhd", [rows[:1500], rows[1500:]], 100, within=5000, seed=5)
-    assert join.held == 100  # of which 64 are drawn
+    join = assert_same_join("lhd", [rows[:4500], rows[4500:]], 100, within=5000, seed=5)
+    assert join.held == 100  # of which 32 are drawn
     assert not np.array_equal(join._states[0].density, Join("lhd", 100)._states[0].density)
 
 
-@pytest.mark.parametrize("budget", [64, 65])
+@pytest.mark.parametrize("budget", [32, 33, 120])  # from 33 on 32 are drawn
 def test_caches_as_its_twin_when_it_learns(budget):
-    keys = np.random.default_rng(10).zipf(1.2, 3500) % 400
+    keys = np.random.default_rng(10).zipf(1.2, 8600) % 400
     cache = assert_same_lookup("lhd", [keys.tolist()], budget, seed=2)
-    drew = cache._state.rng[0] != 2
-    assert drew == (budget > 64)
+    assert not np.array_equal(cache._state.density, Lookup("lhd", budget)._state.density)
 
 
 def test_bad_parameters():

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,69 +14,73 @@ from tests.compare import assert_same_join, assert_same_lookup, streams
 SMALL = st.sampled_from([0.001, 0.1, 0.25, 0.5, 0.75, 0.999])
 
 
+def test_while_the_memory_fills_the_oldest_are_on_probation():
+    # Two of ten places are for the small queue: 0 and 1 are in it, 2 to 9 in the main queue. The
+    # other 90 keys of the loop pass through the small queue, so that every lap finds 2 to 9.
+    cache = Lookup("s3fifo:small=0.2", 10)
+    hit = cache.push(np.tile(np.arange(100), 4)).hit
+    assert np.flatnonzero(hit[:200]).tolist() == list(range(102, 110))
+    assert cache.hits == 3 * 8
+
+
 def test_two_uses_lead_to_the_main_queue_and_one_does_not():
-    # two of four places are for the small queue. 1 was used twice: 5 moves it to the main queue,
-    # and 2 goes, used once
+    # small 1 2, main 3 4. 1 was used twice: 5 moves it to the main queue, and evicts 2, used once
     cache = Lookup("s3fifo:small=0.5", 4)
     cache.push([1, 2, 3, 4, 1, 1, 2, 5])
     assert cache.resident.tolist() == [1, 3, 4, 5]
 
 
-def test_who_comes_back_in_time_goes_to_the_main_queue():
+def test_a_remembered_key_enters_the_main_queue():
     cache = Lookup("s3fifo:small=0.5", 4)
-    cache.push([1, 2, 3, 4, 1, 1, 5])  # small 3 4 5, main 1, remembered 2
-    cache.push([2])  # 3 goes: small 4 5, main 1 2, remembered 3
-    assert cache.resident.tolist() == [1, 4, 5, 2]
-    cache.push([6, 7])  # 4 and 5 go: small 6 7, main 1 2, remembered 4 5; 3 is forgotten
-    cache.push([3])  # 6 goes: small 7 3, main 1 2, remembered 5 6
-    cache.push([6])  # 7 goes, and 6 is known: small 3, main 1 2 6, remembered 7
-    assert cache.resident.tolist() == [1, 2, 3, 6]
-    cache.push([8])  # the small queue has less than its share: 1 goes, the oldest of main
-    assert cache.resident.tolist() == [2, 3, 6, 8]
+    cache.push([1, 2, 3, 4, 5])  # small 2 5, main 3 4, remembered 1
+    cache.push([1])  # evicts 2: small 5, main 3 4 1, remembered 2
+    cache.push([6])  # evicts 3, as the small queue has less than its share: small 5 6, main 4 1
+    cache.push([7, 8])  # evict 5 and 6
+    assert cache.resident.tolist() == [4, 1, 7, 8]
 
 
-def test_the_victim_is_remembered_before_the_newcomer_is_looked_up():
-    # one place to remember: 1 goes for 3; when 1 comes back, 2 goes and takes its place there, so
-    # 1 comes to the small queue, and goes when its turn has come
+def test_a_newcomer_is_looked_up_before_its_victim_takes_the_last_place_of_the_ghost():
+    # small 1, main 2, one place to remember: 3 evicts 1. When 1 comes back it evicts 3, whose key
+    # takes the place of 1 only after 1 was found there and has entered the main queue.
     cache = Lookup("s3fifo:small=0.5", 2)
     cache.push([1, 2, 3, 1])
-    assert cache.resident.tolist() == [3, 1]
-    cache.push([4, 5])
-    assert cache.resident.tolist() == [4, 5]
+    assert cache.resident.tolist() == [2, 1]
+    cache.push([4])  # the small queue is empty: evicts 2
+    assert cache.resident.tolist() == [1, 4]
 
 
 def test_in_the_main_queue_a_use_buys_a_round():
-    # 1 2 3 were used twice and move to the main queue, unused there. 4 is alone in the small
-    # queue, under its share, so 1 goes for 5.
     cache = Lookup("s3fifo:small=0.5", 4)
-    cache.push([1, 2, 3, 4, 1, 1, 2, 2, 3, 3, 5])
-    assert cache.resident.tolist() == [2, 3, 4, 5]
-    # 2 is used. 6 and 7 push out 4 and 5, from the small queue, which has its share of two.
-    cache.push([2, 6, 7])
-    assert cache.resident.tolist() == [2, 3, 6, 7]
-    # 4 and 5 are remembered. 5 pushes out 6 and comes to main. Now the small queue has less than
-    # its share: for 8 the hand passes over 2, whose use is spent with that, and 3 goes.
-    cache.push([5, 8])
+    cache.push([1, 2, 3, 4, 3, 5, 1])  # small 5, main 3 4 1, of which 3 was used once
+    cache.push([6])  # spends the use of 3 and evicts 4: small 5 6, main 1 3
+    assert cache.resident.tolist() == [3, 5, 1, 6]
+    cache.push([2, 7])  # 2, remembered, evicts 5; 7 evicts 1: small 6 7, main 3 2
+    cache.push([5, 8])  # 5, remembered, evicts 6; 8 evicts 3, which has no use left
     assert cache.resident.tolist() == [2, 7, 5, 8]
 
 
 def test_uses_are_counted_up_to_three():
-    # 1 and 2, used twice, move to main; 1 goes, 3 waits in the small queue. 2 is used five times,
-    # of which three count. Each of 3 4 5 is used twice and so moves behind 2, which spends a use;
-    # they go, unused in main. 6 is the fourth: 2 has nothing left.
+    # small 1, main 2, which is used five times. 1 3 4 5 are remembered when they come back, and so
+    # enter the main queue behind 2; the newcomer after each spends a use of 2 and evicts them.
     cache = Lookup("s3fifo:small=0.5", 2)
-    cache.push([1, 2, 1, 1, 2, 2, 3])
-    cache.push([2] * 5)
-    cache.push([3, 3, 4, 4, 4, 5, 5, 5, 6])
+    cache.push([1, 2] + [2] * 5)
+    cache.push([3, 1, 4, 3, 5, 4, 6])
     assert cache.resident.tolist() == [2, 6]
-    cache.push([6, 6, 7])
-    assert cache.resident.tolist() == [6, 7]
+    cache.push([5, 7])
+    assert cache.resident.tolist() == [5, 7]
+
+
+def test_a_budget_in_bytes_makes_no_difference_where_rows_are_of_equal_size():
+    keys = np.random.default_rng(1).zipf(1.1, 5000) % 500
+    rows, bytes_ = Lookup("s3fifo", 50), Lookup("s3fifo", 400, sized=True)
+    expected = rows.push(keys).hit.tolist()
+    assert bytes_.push(keys, size=np.full(5000, 8)).hit.tolist() == expected
 
 
 def test_a_join_remembers_keys():
-    # one of two places is for the small queue. Row 2 meets row 0, once, which is not enough: row 0
-    # goes, and its key is remembered; so row 2, of the same key, goes to the main queue. Rows 3
-    # and 4 push out rows 1 and 3 through the small queue. By age row 2 would be the next to go.
+    # small row 0, main row 1. Row 2 meets row 0, once, which is not enough: row 0 is evicted and
+    # its key remembered; so row 2, of the same key, enters the main queue. Row 3 evicts row 1, the
+    # oldest of the main queue, and row 4 evicts row 3 of the small one.
     join = Join("s3fifo:small=0.5", 2, within=100)
     join.push(side=[0, 0, 1, 0, 0], key=[7, 8, 7, 9, 5], time=range(5))
     assert join.held_rows.tolist() == [2, 4]

@@ -4,10 +4,13 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from penstock.core.shape import all_streams
 from penstock.spark.bucket import SLOT_BYTES, Bucket
+from penstock.spark.packets import to_ipc
+from penstock.spark.plan import KEY, Input
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
 
 LAYOUTS = [  # few, for each of them is compiled anew
@@ -171,3 +174,68 @@ def test_another_budget_policy_and_delay_after_a_restart(policy):
     found += rows_of(run.take(*batches[3]))
     assert found <= exact(plan, batches)
     assert Bucket(run.plan, 0, run.state).join.delay == 0
+
+
+BUDGETS = {"rows": (60, False), "bytes": (6000, True), "none": (None, False)}
+
+
+def within_budget(outcome, kind) -> bool:
+    amount, in_bytes = BUDGETS[kind]
+    return amount is None or outcome.totals["bytes" if in_bytes else "held"] <= amount
+
+
+@pytest.mark.parametrize("layout", ["unified", "split"])
+@pytest.mark.parametrize("after", BUDGETS)
+@pytest.mark.parametrize("before", BUDGETS)
+def test_a_restart_may_count_the_budget_otherwise(before, after, layout):
+    rng = np.random.default_rng(7)
+    batches = list(cuts(rng, drawn(rng, 3000), 4))
+    plans = {
+        kind: make_plan(policy="prob", budget=amount, in_bytes=in_bytes, layout=layout, sample=0.5)
+        for kind, (amount, in_bytes) in BUDGETS.items()
+    }
+    run = Run(plans[before])
+    found = Counter()
+    for kind, batch in zip((before, before, after, before), batches, strict=True):
+        run.plan = plans[kind]
+        if run.state is not None:  # at once, before any row comes
+            assert within_budget(Bucket(run.plan, 0, run.state).take([]), kind)
+        outcome = run.take(*batch)
+        assert within_budget(outcome, kind)
+        found += rows_of(outcome)
+    everything = exact(plans["none"], batches)
+    assert found <= everything
+    assert (found == everything) == (before == after == "none")
+    assert outcome.totals["matched"] == sum(found.values())
+    assert outcome.totals["arrived_0"] + outcome.totals["arrived_1"] == 3000
+
+
+def test_bytes_of_rows_that_were_counted():
+    # Held rows of a budget in rows weigh as much as if they had come under one in bytes.
+    plan = make_plan(text_key=True, budget=10)
+    texts = ["a" * 150, "b", "c" * 9]
+    packed = [(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], texts))]
+    first = Bucket(plan, 0).take(packed)
+    sized = replace(plan, budget=10_000, in_bytes=True)
+    resumed = Bucket(sized, 0, first.state).take([(0, packet([4], [3], [4], ["d"]))])
+    fresh = Bucket(sized, 0).take(packed)
+    assert resumed.totals["bytes"] == fresh.totals["bytes"] + SLOT_BYTES + 8 + 4 + 1
+
+
+@pytest.mark.parametrize("place", ["payload", "time", "key"])
+def test_a_column_that_is_called_as_our_key(place):
+    names = {"payload": ("k", "ts", KEY), "time": ("k", KEY, "v"), "key": (KEY, "ts", "v")}[place]
+    key, time, value = names
+    source = Input((key,), time, names, ("bigint", "timestamp", "bigint"), True)
+    output = ((0, key, "k"), (0, time, "at"), (0, value, "v0"), (1, value, "v1"))
+    plan = replace(make_plan(), inputs=(source, source), output=(output,))
+    columns = {
+        "k": pa.array([7, 8], pa.int64()),
+        time: pa.array([0, 1], pa.int64()).cast(pa.timestamp("us", "UTC")),
+        value: pa.array([70, 80], pa.int64()),
+    }
+    table = pa.table(columns).rename_columns(list(source.packed))
+    first = Bucket(plan, 0).take([(0, to_ipc(table))])
+    outcome = Bucket(plan, 0, first.state).take([(1, to_ipc(table))])
+    found = {(k, v0, v1) for _, k, _, v0, v1 in rows_of(outcome)}
+    assert found == {(7, 70, 70), (8, 80, 80)}

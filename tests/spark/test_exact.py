@@ -220,3 +220,23 @@ def test_three_frames_at_once(spark, tmp_path):
     expected = bag(triples.select("k", "ts_1", "a", "ts_2", "b", "ts_3", "c"))
     assert results(spark, tmp_path) == expected
     assert sum(expected.values()) > 20
+
+
+def test_within_is_elapsed_time_where_sparks_own_interval_follows_the_calendar(spark):
+    """In the night to summer time 24 hours by the calendar are 23 hours."""
+    zone = "spark.sql.session.timeZone"
+    before = spark.conf.get(zone)
+    spark.conf.set(zone, "Europe/Berlin")
+    try:
+        at_hours = "select 1 as k, timestamp_seconds(1711796400 + h * 3600) as ts"  # 2024-03-30
+        left = spark.sql(f"{at_hours} from values (0) as given(h)")
+        right = spark.sql(f"{at_hours}, h as w from values (23), (24), (25) as given(h)")
+        ours = join(left, right, on="k", time="ts", within="24 hours")
+        assert sorted(row.w for row in ours.collect()) == [23, 24]
+        own = own_join(left, right, ["k"], within=24 * 3600)
+        assert sorted(row.w for row in own.collect()) == [23]
+        elapsed = "abs(unix_micros(a.ts) - unix_micros(b.ts)) <= 24 * 3600 * 1000000L"
+        same = left.alias("a").join(right.alias("b"), F.expr(f"a.k = b.k and {elapsed}"))
+        assert sorted(row.w for row in same.collect()) == [23, 24]
+    finally:
+        spark.conf.set(zone, before)

@@ -49,9 +49,15 @@ class Session:
         self.conf = {"spark.sql.execution.arrow.maxRecordsPerBatch": size}
 
 
+def test_batches_without_limit_are_told(monkeypatch):
+    monkeypatch.setattr(session, "_told", set())
+    with pytest.warns(UserWarning, match="all results of a micro-batch then stay in memory"):
+        session.check_settings(Session("0"))
+
+
 def test_a_setting_that_hurts_is_told_once(monkeypatch, recwarn):
     monkeypatch.setattr(session, "_told", set())
-    session.check_settings(Session("200000"))
+    session.check_settings(Session("10000"))
     assert not recwarn.list
     with pytest.warns(UserWarning, match=r'spark.conf.set\("spark.sql.execution.arrow'):
         session.check_settings(Session("500"))

@@ -89,6 +89,7 @@ def test_another_budget_and_policy_take_effect(spark, tmp_path):
     assert go_on(20, budget=80, policy="life").rows_held == 80
     told = go_on(30, budget=None)
     assert 80 < told.rows_held <= 180
+    assert told.recall_low <= told.recall <= told.recall_high < 1  # what was lost stays lost
     assert sum(told.arrived) == 400
     everything = bag(join(*[one.batch(spark) for one in sides], on="k", **EXACT))
     assert results(spark, tmp_path) < everything

@@ -10,8 +10,8 @@ import pytest
 import penstock.spark.store as store
 from penstock import BadState
 from penstock.spark.bucket import Bucket
-from penstock.spark.store import Stored, decode, encode
-from tests.spark.plans import Run, drawn, make_plan
+from penstock.spark.store import Stored, check_fingerprint, decode, encode, read_fingerprint
+from tests.spark.plans import SECOND, Run, drawn, make_plan
 
 
 def sample() -> Stored:
@@ -76,20 +76,77 @@ def test_objects_are_refused():
         decode(blob)
 
 
+WITHIN = 300 * SECOND
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"within": 101}, "within: 100, and now 101"),
-        ({"text_key": True}, "columns"),
-        ({"buckets": 2}, "buckets: 1, and now 2"),
-        ({"partitions": 3}, "spark.sql.shuffle.partitions"),
-        ({"layout": "split"}, "layout"),
-        ({"in_bytes": True}, "budget counts: rows, and now bytes"),
+        (
+            {"within": 360 * SECOND},
+            "join with within='5 minutes', and now with within='6 minutes'; pass within='5",
+        ),
+        ({"within": None}, "join with within='5 minutes', and now with no within; pass within="),
+        ({"text_key": True}, "left frame had the column 'k' of type bigint, and now it has the"),
+        ({"buckets": 2}, "join with buckets=1, and now with buckets=2; pass buckets=1, or start"),
+        ({"partitions": 3}, "now with spark.sql.shuffle.partitions=3; set spark.sql.shuffle.part"),
+        ({"layout": "split"}, "with layout='unified', and now with layout='split'; pass layout="),
     ],
 )
 def test_another_join(change, named):
-    run = Run(make_plan(budget=50))
+    run = Run(make_plan(budget=50, within=WITHIN))
     run.take(*drawn(np.random.default_rng(0), 200))
     with pytest.raises(BadState, match=named):
-        Bucket(make_plan(**({"budget": 50} | change)), 0, run.state)
-    Bucket(make_plan(budget=50), 0, run.state)  # as before: the state was not touched
+        Bucket(make_plan(**({"budget": 50, "within": WITHIN} | change)), 0, run.state)
+    Bucket(make_plan(budget=50, within=WITHIN), 0, run.state)  # the state was not touched
+
+
+def test_another_operator():
+    run = Run(make_plan())
+    run.take(*drawn(np.random.default_rng(0), 20))
+    found = decode(run.state).fingerprint
+    with pytest.raises(BadState, match="written by a join, and now it is a thin; run a join again"):
+        check_fingerprint(found, {"operator": "thin", "buckets": 1}, "thin")
+    with pytest.raises(BadState, match="written by a lookup, and now it is a join"):
+        check_fingerprint({"operator": "lookup"}, found, "join")
+
+
+PRINT = {
+    "columns": [["k: int", "a: b: string"], ["k: int"]],
+    "keys": [["k"], ["k"]],
+    "time": ["ts", "ts"],
+    "joins": [[0, 1]],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (
+            {"columns": [["k: int", "a: b: string"], ["k: int", "v: int"]]},
+            "a join whose right frame had no column 'v', and now it has the column 'v' of type int",
+        ),
+        ({"columns": [["k: int"], ["k: int"]]}, "left frame had the column 'a: b' of type string"),
+        ({"columns": [["k: int"]] * 3}, "a join of 2 frames, and now of 3; pass the same frames"),
+        ({"keys": [["k", "v"]] * 2}, "with on='k', and now with on=.'k', 'v'.; pass on='k'"),
+        ({"time": ["ts", "at"]}, "with time='ts', and now with time=.'ts', 'at'.; pass time='ts'"),
+        ({"joins": [[0, 1], [2, 3]]}, "joins of the frames 1 and 2, and now with joins of the fra"),
+    ],
+)
+def test_differences_in_words(change, named):
+    with pytest.raises(BadState, match=named):
+        check_fingerprint(PRINT, PRINT | change)
+
+
+def test_harmless_differences():
+    columns = [["a: b: string", "k: int"], ["k: int"]]
+    check_fingerprint(PRINT | {"budget counts": "rows"}, PRINT | {"columns": columns})
+
+
+def test_the_fingerprint_stands_at_the_start():
+    blob = encode(sample())
+    assert read_fingerprint(blob[:-20]) == {"within": 5}
+    with pytest.raises(BadState, match="damaged"):
+        read_fingerprint(blob[:50])
+    with pytest.raises(BadState, match="not written by Penstock"):
+        read_fingerprint(b"something else" * 9)

@@ -1,7 +1,9 @@
-"""Read spans of time as people write them: "100 seconds", "1 hour 30 minutes", "10s"."""
+"""Spans of time as people write them, read and written: "100 seconds", "1 hour 30 minutes"."""
 
 import re
 from datetime import timedelta
+from fractions import Fraction
+from typing import NoReturn
 
 from ..errors import BadInput
 
@@ -25,7 +27,8 @@ SHORT = {
     "d": "day",
     "w": "week",
 }
-PART = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+LONGEST = 3_652_425 * MICROSECONDS["day"]  # 10,000 years, all that Spark's timestamps span
+PART = re.compile(r"\s*(-?\d{1,1000}(?:\.\d{1,1000})?)\s*([a-z]+)", re.IGNORECASE)
 
 
 def microseconds(span: str | timedelta, argument: str) -> int:
@@ -44,12 +47,30 @@ def microseconds(span: str | timedelta, argument: str) -> int:
             f"({type(span).__name__})"
         )
     if total < 0:
-        raise BadInput(f"{argument} must not be negative, got {span!r}")
+        _refuse_negative(span, argument)
+    if total > LONGEST:
+        raise BadInput(
+            f"{argument} must be at most 3652425 days (10,000 years), got {span!r}; shorten it"
+        )
     return total
 
 
+def in_words(span: int) -> str:
+    """Return microseconds as a person would write them, so that `microseconds` reads the same.
+
+    >>> in_words(5_400_000_000), in_words(250_000), in_words(0)
+    ('1 hour 30 minutes', '250 milliseconds', '0 seconds')
+    """
+    parts = []
+    for unit, length in reversed(MICROSECONDS.items()):
+        count, span = divmod(span, length)
+        if count:
+            parts.append(f"{count} {unit}{'s' * (count > 1)}")
+    return " ".join(parts) or "0 seconds"
+
+
 def _read(text: str, argument: str) -> int:
-    total, end = 0.0, 0
+    total, end = Fraction(0), 0
     bare = re.sub(r"^\s*interval\s+", "", text, flags=re.IGNORECASE)
     while bare[end:].strip():
         part = PART.match(bare, end)
@@ -59,11 +80,17 @@ def _read(text: str, argument: str) -> int:
                 f"{argument} must be a span of time such as '10 seconds' or '1 hour 30 minutes' "
                 f"(units: {', '.join(MICROSECONDS)}), got {text!r}"
             )
-        total += float(part.group(1)) * MICROSECONDS[unit]
+        if part.group(1).startswith("-"):
+            _refuse_negative(text, argument)
+        total += Fraction(part.group(1)) * MICROSECONDS[unit]
         end = part.end()
     if end == 0:
         raise BadInput(f"{argument} must be a span of time such as '10 seconds', got {text!r}")
     return round(total)
+
+
+def _refuse_negative(span: str | timedelta, argument: str) -> NoReturn:
+    raise BadInput(f"{argument} must not be negative, nor a part of it, got {span!r}")
 
 
 def _unit(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Keys lately sent away: a set of bounded size that forgets its oldest."""
+"""Keys lately evicted: a set of bounded size that forgets its oldest."""
 
 from typing import NamedTuple
 
@@ -48,6 +48,13 @@ def remember(ghost, key):
     ghost.key[entry] = key
     keymap.add(ghost.buckets, 0, key, entry)
     orders.push_back(ghost.order, 0, entry)
+
+
+@jit
+def shrink(ghost, most):
+    """Drop the oldest keys until no more than `most` are left."""
+    while orders.size(ghost.order, 0) > most:
+        _drop(ghost, orders.front(ghost.order, 0))
 
 
 @jit

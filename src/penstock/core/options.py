@@ -52,10 +52,15 @@ def read_options(
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """Return what to say to somebody who wrote a word that is not known."""
-    close = get_close_matches(word, known, n=1)
+    """Return what to say to somebody who wrote a word that is not known.
+
+    >>> nearest("LRU", ["fifo", "lru"])
+    "did you mean 'lru'? Known: fifo, lru"
+    """
+    spelled = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), list(spelled), n=1)
     names = ", ".join(known)
-    return f"did you mean {close[0]!r}? Known: {names}" if close else f"known: {names}"
+    return f"did you mean {spelled[close[0]]!r}? Known: {names}" if close else f"known: {names}"
 
 
 def _read(whose: str, parameter: inspect.Parameter, text: str, word: str | None) -> Any:

@@ -12,6 +12,8 @@ from . import rng as rngs
 from .jit import jit
 
 ROWS, HIGHEST = 4, 15
+ROOM = 4  # counters in a row for each key: with fewer, keys that collide pass for frequent ones
+SAMPLE = 10  # additions for each key between two halvings
 SEEDS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64
 )
@@ -25,8 +27,8 @@ class Sketch(NamedTuple):
 
 
 def make_sketch(keys: int) -> Sketch:
-    """Return an empty sketch with a counter per row for each of `keys` keys."""
-    width = max(64, 1 << (keys - 1).bit_length())
+    """Return an empty sketch for about `keys` keys that matter."""
+    width = ROOM * max(64, 1 << (keys - 1).bit_length())
     return Sketch(np.zeros((ROWS, width), np.uint8), np.zeros(1, np.int64))
 
 
@@ -43,7 +45,7 @@ def add(sketch, key):
         if sketch.counter[row, place] < HIGHEST:
             sketch.counter[row, place] += 1
     sketch.added[0] += 1
-    if sketch.added[0] >= 10 * sketch.counter.shape[1]:
+    if sketch.added[0] >= SAMPLE * sketch.counter.shape[1] // ROOM:
         for row in range(ROWS):
             for place in range(sketch.counter.shape[1]):
                 sketch.counter[row, place] >>= 1

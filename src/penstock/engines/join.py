@@ -7,7 +7,7 @@ still held; the dead leave first; after every arrival what is held fits the budg
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ from .trials import Columns, Tools
 
 FORMAT = 2
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
+PART = 2 * CHUNK  # results in one part of `push_parts`, about
 NO_LIMIT = 2**62
 NEVER = kernel.NEVER
 COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
@@ -144,6 +145,45 @@ class Join:
         batch = self._batch(side, key, time, end, null, size)
         return self._matches(self._take(batch.rows, kernel.LIST if emit else kernel.COUNT))
 
+    def push_parts(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        end: npt.ArrayLike | None = None,
+        null: npt.ArrayLike | None = None,
+        size: npt.ArrayLike | None = None,
+        most: int = PART,
+    ) -> Iterator[Matches]:
+        """Take a batch as `push` does, and return what it matched in parts of about `most` results.
+
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> parts = join.push_parts([0, 0, 1, 1], [7, 7, 7, 7], [0, 1, 2, 3], most=2)
+        >>> [part.rows.tolist() for part in parts]
+        [[[1, 2], [0, 2]], [[1, 3], [0, 3]]]
+
+        The rows are taken while the parts are read: read all of them before anything else is asked
+        of the join. However many results there are, only one part is in memory, and it has less
+        than twice `most` results, or those of one row, which stay together: in a join of two
+        streams at most the rows held of one key, in a join of more the product over the others.
+        """
+        batch = self._batch(side, key, time, end, null, size)
+        return self._bundled(batch.rows, most)
+
+    def _bundled(self, rows: kernel.Rows, most: int) -> Iterator[Matches]:
+        """Return the results of rows in parts that are worth handling."""
+        waiting: list[np.ndarray] = []
+        count = 0
+        for found in self._parts(rows, kernel.LIST, most):
+            waiting.append(found)
+            count += len(found)
+            if count >= most:
+                yield self._matches(np.concatenate(waiting))
+                waiting, count = [], 0
+        if count:
+            yield self._matches(np.concatenate(waiting))
+
     def tally(
         self,
         side: npt.ArrayLike,
@@ -182,40 +222,55 @@ class Join:
         return batch
 
     def _take(self, rows: kernel.Rows, emit: int) -> np.ndarray:
+        """Take rows and return all that the kernel wrote of their results."""
+        empty = np.empty((0, self._width), np.int64)
+        return np.concatenate([empty, *self._parts(rows, emit, NO_LIMIT)])
+
+    @property
+    def _width(self) -> int:
+        """The columns of a result: its rows, and its join where there are several."""
+        return self.form.shape.sides + (len(self.form.shape.joins) > 1)
+
+    def _parts(self, rows: kernel.Rows, emit: int, most: int) -> Iterator[np.ndarray]:
         """Take rows, some at a time, and return what the kernel wrote of their results."""
         shown = self._shown(rows)
         self._pilot.watch(shown, rows.key[:, 0])
-        width = self.form.shape.sides + (len(self.form.shape.joins) > 1)
-        parts = [np.empty((0, width), np.int64)]
         start, taken = 0, len(rows.stream)
         while start < taken:
             stop = self._chunk_end(rows, start)
             self._reserve(stop - start)
-            parts += self._run(rows, start, stop, emit, width)
+            yield from self._run(rows, start, stop, emit, most)
             self._states = tuple(refreshed(self._pilot.policy, each) for each in self._states)
             if self._pilot.learn(shown, start, stop, self.results):
                 self._follow()
             if self._pilot.looked:
                 self._move_lanes()
             start = stop
-        return np.concatenate(parts)
 
     def _run(
-        self, rows: kernel.Rows, start: int, stop: int, emit: int, width: int
-    ) -> list[np.ndarray]:
-        """Take some rows, coming back with a larger page whenever the results fill the last one."""
+        self, rows: kernel.Rows, start: int, stop: int, emit: int, most: int
+    ) -> Iterator[np.ndarray]:
+        """Take some rows, coming back with an empty page whenever the results fill the last one.
+
+        A page has `most` lines, or as many as one row needs.
+        """
         run = kernel.compile_join(self._pilot.policy, self.form)
-        parts = []
-        page = (0, 2 * (stop - start), stop - start)[emit]
+        lines = (0, min(2 * (stop - start), most), stop - start)[emit]
+        page = np.empty((lines, self._width), np.int64)
+        clock = self.delay or 0, self._slowest
         while start < stop:
-            out = np.empty((page, width), np.int64)
-            clock = self.delay or 0, self._slowest
             start, found, need = run(
-                self._tables, self._states, rows, start, stop, *clock, emit, out
+                self._tables, self._states, rows, start, stop, *clock, emit, page
             )
-            parts.append(out[:found] if emit == kernel.LIST else out)
-            page = max(page, need)
-        return parts
+            if emit != kernel.LIST:
+                yield page
+            elif 2 * found < len(page):  # what the kernel foresees is often too much
+                yield page[:found].copy()
+            else:
+                yield page[:found]
+                page = np.empty_like(page)
+            if need > len(page):
+                page = np.empty((need, self._width), np.int64)
 
     def _chunk_end(self, rows: kernel.Rows, start: int) -> int:
         taken = len(rows.stream)
@@ -548,12 +603,17 @@ class Join:
         *,
         policy: str | Policy | Chosen | None = None,
         budget: int | str | None = "same",
+        sized: bool | None = None,
+        size: npt.ArrayLike | None = None,
     ) -> "Join":
         """Return a join that goes on where `save` left off.
 
         With another `budget` (None: no limit) the policy gives up what no longer fits. Another
-        `policy` meets the held tuples as if they had just arrived.
+        `policy` meets the held tuples as if they had just arrived, and so does the same one if the
+        budget counts something else now: bytes (`sized=True`, with the `size` of each held tuple in
+        the order of `held.time`) or rows (`sized=False`).
         """
+        saved = join_saved.recounted(saved, sized, size)
         header = join_saved.read_header(saved)
         join = cls(**join_saved.arguments(header, policy, budget))
         join_saved.load(join, saved, header)

@@ -7,6 +7,7 @@ their order, and without a budget who was born when.
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import policies
 from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, grown
@@ -95,6 +96,24 @@ def read_header(saved: dict[str, np.ndarray]) -> dict[str, Any]:
     return unpack_header(saved, "join", FORMAT)
 
 
+def recounted(
+    saved: dict[str, np.ndarray], sized: bool | None, size: npt.ArrayLike | None
+) -> dict[str, np.ndarray]:
+    """Return a saved join whose budget counts bytes if `sized`, else rows; None: as it did.
+
+    What a policy remembers is of the other unit, and does not come along.
+    """
+    header = read_header(saved)
+    if sized is None or sized == header["sized"]:
+        return saved
+    own = ("policy.", "ring.", "tuner.", "lanes", "slot", "held.size", "header")
+    kept = {name: array for name, array in saved.items() if not name.startswith(own)}
+    if sized:
+        kept["held.size"] = np.asarray(size, np.int64)
+    kept["header"] = pack_header(header | {"sized": sized, "recounted": True})
+    return kept
+
+
 def arguments(
     header: dict[str, Any], policy: str | Policy | Chosen | None, budget: int | str | None
 ) -> dict[str, Any]:
@@ -136,6 +155,7 @@ def _before(header: dict[str, Any]) -> Chosen:
 def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> None:
     """Put what was saved into a join that was made with the `arguments` of its header."""
     same = str(join.chosen) == str(_before(header)) and join._pilot.is_like(saved)
+    same = same and not header.get("recounted")
     resized = join.budget != _first_budget(header)
     if same:  # a policy's tables keep the scale that they were made for
         join._pilot.load(saved, resized)

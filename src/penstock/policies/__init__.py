@@ -58,8 +58,15 @@ def choose(policy: str | Policy | Chosen, problem: str | None = None) -> Chosen:
     """
     if isinstance(policy, str):
         chosen = parse(_by_form(policy), (*ALL, AUTO))
+    elif isinstance(policy, Policy):
+        chosen = Chosen(policy, {})
+    elif isinstance(policy, Chosen):
+        chosen = policy
     else:
-        chosen = policy if isinstance(policy, Chosen) else Chosen(policy, {})
+        raise BadInput(
+            f"policy must be the name of a policy, such as 'lru' or 'gdj:percentile=0.9', got "
+            f"{policy!r}; `penstock policies` lists them"
+        )
     if problem is not None and problem not in chosen.policy.problems:
         fit = ", ".join(each.name for each in ALL if problem in each.problems)
         raise BadInput(

@@ -1,15 +1,19 @@
-"""LHD, least hit density: who has the fewest expected matches per unit of time in memory goes.
+"""LHD, least hit density: the tuple with the fewest expected matches per unit of time is evicted.
 
 From the ages at which tuples of a class matched or left, the expected matches and the expected
 remaining life of a tuple of that class and age follow; their quotient is its hit density. Classes
-go by the age at the last match. The quotients are renewed from time to time and the past fades.
+go by the ages at the last two matches. The densities are renewed from time to time and the past
+fades. What is always evicted young is never seen to match when it is old; so one tuple in a hundred
+is an explorer, which stays for a while whatever its density.
 
 Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density" (NSDI
 2018).
-Departure: ages are counted in arrivals, in 128 bins that cover 16 times the budget; 64 tuples are
-compared per eviction.
+Departures: ages are counted in arrivals, in bins that grow with the age, two to an octave; an
+explorer that did not match within 64 times the budget stops being one; 32 tuples are compared per
+eviction.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,48 +25,84 @@ from ..core.least import make_least
 from ..core.members import Members
 from ..core.policy import Policy, Setup
 
-CLASSES, BINS = 8, 128
-COVERED = 16  # times the budget
-COMPARED = 64  # tuples looked at per eviction
+CLASSES, BINS = 16, 64
+ONCE, TWICE = 8, 15  # the highest classes of what matched once, and of what matched more often
+COMPARED = 32  # tuples looked at per eviction
 FADE = 0.9
 FEW = 1e-5  # less than this counts as no event at all
+EXPLORE = 32  # one in so many insertions and matches makes an explorer
+EXPLORERS = 0.01  # of the held tuples, at most
+PATIENCE = 64  # times the budget: ages up to which an explorer is one
+NEVER = np.int64(-1)
+# The youngest age of each bin: 0 1 2 3 4 6 8 12 16 ...
+YOUNGEST = np.array([0, 1] + [(2 + b % 2) << (b // 2 - 1) for b in range(2, BINS + 1)], float)
+WIDTH = np.diff(YOUNGEST)
 
 
 class LhdState(NamedTuple):
-    """Members with their last use and class; what happened by class and age, and what follows."""
+    """Members with their last uses and class; what happened by class and age, and what follows."""
 
     members: Members
     rng: np.ndarray  # uint64[1]
     last: np.ndarray  # int64[capacity]: the tick of the last use
+    before: np.ndarray  # int64[capacity]: the age at the last match, or NEVER
     kind: np.ndarray  # int8[capacity]: the class
+    explores: np.ndarray  # bool[capacity]
     hits: np.ndarray  # float64[CLASSES, BINS]
     gone: np.ndarray  # float64[CLASSES, BINS]
     density: np.ndarray  # float64[CLASSES, BINS]
     ticks: np.ndarray  # int64[1]: arrivals so far
-    width: np.ndarray  # int64[1]: ticks per bin
+    explorers: np.ndarray  # int64[1]: how many there are
+    scale: np.ndarray  # int64[1]: the budget
     period: np.ndarray  # int64[1]: ticks between two renewals
 
 
 def make_state(setup: Setup) -> LhdState:
-    """Return an empty state; until something is known, older and never used is worse."""
-    density = np.arange(1.0, CLASSES + 1)[:, None] / np.arange(1.0, BINS + 1)[None, :]
+    """Return an empty state; until something is known, older and seldom used is worse."""
+    density = np.arange(1.0, CLASSES + 1)[:, None] / (1 + YOUNGEST[:-1] / setup.scale)[None, :]
     return LhdState(
         sets.make_members(setup.capacity),
         rngs.make_rng(setup.seed),
         np.zeros(setup.capacity, np.int64),
+        np.zeros(setup.capacity, np.int64),
         np.zeros(setup.capacity, np.int8),
+        np.zeros(setup.capacity, np.bool_),
         np.zeros((CLASSES, BINS)),
         np.zeros((CLASSES, BINS)),
         density,
         np.zeros(1, np.int64),
-        np.array([max(1, COVERED * setup.scale // BINS)]),
-        np.array([max(1024, setup.scale)]),
+        np.zeros(1, np.int64),
+        np.array([setup.scale]),
+        np.array([8 * max(1024, setup.scale)]),
     )
 
 
 @jit
+def _bits(number):
+    """Return how many binary digits a number has, 0 for 0."""
+    return np.int64(math.frexp(float(number))[1])
+
+
+@jit
 def _age(state, slot):
-    return min(BINS - 1, (state.ticks[0] - state.last[slot]) // state.width[0])
+    return state.ticks[0] - state.last[slot]
+
+
+@jit
+def _bin(age):
+    if age < 2:
+        return age
+    octave = _bits(age) - 2
+    return min(BINS - 1, 2 * octave + (age >> octave))
+
+
+@jit
+def _class(state, before, age):
+    """Return the class of what has just matched: the higher the sooner; 0 is for newcomers."""
+    unit = max(1, state.scale[0] // 8)
+    if before == NEVER:
+        return max(1, ONCE - _bits(age // unit))
+    return max(ONCE + 1, TWICE - _bits((before + age) // unit))
 
 
 @jit
@@ -75,8 +115,8 @@ def _renew(state, kind):
     for age in range(BINS - 1, -1, -1):
         events += state.hits[kind, age] + state.gone[kind, age]
         hit += state.hits[kind, age]
-        life += events
-        if total > FEW:  # a class that nobody was in keeps what it had
+        life += events * WIDTH[age]
+        if total > FEW:  # a class without events keeps what it had
             state.density[kind, age] = hit / life if events > FEW else 0.0
         state.hits[kind, age] *= FADE
         state.gone[kind, age] *= FADE
@@ -91,33 +131,53 @@ def on_arrival(state, held, slot, now):
 
 
 @jit
+def _draw_explorer(state, slot):
+    most = max(1, np.int64(EXPLORERS * state.members.size[0]))
+    if rngs.below(state.rng, EXPLORE) == 0 and state.explorers[0] < most:
+        state.explores[slot] = True
+        state.explorers[0] += 1
+
+
+@jit
+def _end_exploring(state, slot):
+    if state.explores[slot]:
+        state.explores[slot] = False
+        state.explorers[0] -= 1
+
+
+@jit
 def on_insert(state, held, slot, now):
     sets.add(state.members, slot)
     state.last[slot] = state.ticks[0]
+    state.before[slot] = NEVER
     state.kind[slot] = 0
+    _draw_explorer(state, slot)
 
 
 @jit
 def on_match(state, held, slot, now):
     age = _age(state, slot)
-    state.hits[state.kind[slot], age] += 1.0
-    bits = 0
-    while age > 0:
-        age >>= 1
-        bits += 1
-    state.kind[slot] = min(CLASSES - 1, 1 + bits)
+    state.hits[state.kind[slot], _bin(age)] += 1.0
+    state.kind[slot] = _class(state, state.before[slot], age)
+    state.before[slot] = age
     state.last[slot] = state.ticks[0]
+    _end_exploring(state, slot)
+    _draw_explorer(state, slot)
 
 
 @jit
 def on_remove(state, held, slot, now):
-    state.gone[state.kind[slot], _age(state, slot)] += 1.0
+    state.gone[state.kind[slot], _bin(_age(state, slot))] += 1.0
     sets.discard(state.members, slot)
+    _end_exploring(state, slot)
 
 
 @jit
 def score(state, held, slot, now):
-    return state.density[state.kind[slot], _age(state, slot)]
+    age = _age(state, slot)
+    if state.explores[slot] and age < PATIENCE * state.scale[0]:
+        return np.inf
+    return state.density[state.kind[slot], _bin(age)]
 
 
 _least = make_least(score, scan=COMPARED, sample=COMPARED)
@@ -130,7 +190,7 @@ def choose_victim(state, held, newcomer, now):
 
 LHD = Policy(
     "lhd",
-    "the tuple with the fewest expected matches per time in memory goes",
+    "the tuple with the fewest expected matches per time in memory is evicted",
     make_state,
     choose_victim,
     on_insert=on_insert,
@@ -138,5 +198,5 @@ LHD = Policy(
     on_remove=on_remove,
     on_arrival=on_arrival,
     tracked=lambda state: int(state.members.size[0]),
-    cost=12,
+    cost=8,
 )

@@ -1,10 +1,16 @@
-"""S3-FIFO: a small queue on probation, a main queue, and a memory of who was just sent away.
+"""S3-FIFO: a small queue on probation, a main queue, and a memory of keys lately evicted.
 
-Newcomers wait in the small queue; who is used there more than once moves to the main queue, the
-others go and are remembered. A newcomer whose key is remembered goes to the main queue at once.
+Newcomers enter the small queue. At its end a tuple that was used at least twice moves to the main
+queue; any other is evicted and its key is remembered. A newcomer whose key is remembered enters the
+main queue at once. In the main queue a use buys another round, up to three.
 
-Source: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023).
-Departure: in a join keys are not unique; what is remembered is the key of the first attribute.
+Until the first eviction nothing is on probation: the oldest `small` of the tuples are the small
+queue, the others the main queue.
+
+Source: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023), as libCacheSim
+has it, with which a cache agrees hit for hit (`tests/policies/test_libcachesim.py`).
+Departures: in a join keys are not unique; what is remembered is the key of the first attribute.
+The sizes of the queues are shares of what is held, since tuples may expire and differ in bytes.
 """
 
 from typing import NamedTuple
@@ -15,10 +21,11 @@ from ..core import ghost as ghosts
 from ..core import order as orders
 from ..core.ghost import Ghost
 from ..core.jit import jit
-from ..core.order import Order
+from ..core.order import NONE, Order
 from ..core.policy import Policy, Setup, check_range
 
 SMALL, MAIN = 0, 1
+ENOUGH = 2  # uses that lead from the small to the main queue
 MOST = 3  # uses are counted up to here
 
 
@@ -30,26 +37,58 @@ class S3FifoState(NamedTuple):
     uses: np.ndarray  # int8[capacity]
     ghost: Ghost
     share: np.ndarray  # float64[1]: of the memory, for the small queue
+    evicts: np.ndarray  # bool[1]: the memory has been full
 
 
 def make_state(setup: Setup, small: float = 0.1) -> S3FifoState:
     """Return empty queues; `small` is the share of the small one."""
     check_range("s3fifo", "small", small, 0.001, 0.999)
+    remembered = max(1, int((1 - small) * setup.scale))
     return S3FifoState(
         orders.make_order(setup.capacity, 2),
         np.zeros(setup.capacity, np.int8),
         np.zeros(setup.capacity, np.int8),
-        ghosts.make_ghost(max(1, setup.scale - int(small * setup.scale))),
+        # One more for the victim, which is remembered before its newcomer is looked up.
+        ghosts.make_ghost(remembered + 1),
         np.array([small]),
+        np.zeros(1, np.bool_),
     )
 
 
 @jit
+def _held(state):
+    return orders.size(state.queues, SMALL) + orders.size(state.queues, MAIN)
+
+
+@jit
+def _small_share(state):
+    """Return how many of the held tuples the small queue should have."""
+    return max(1, np.int64(state.share[0] * _held(state)))
+
+
+@jit
+def _enter(state, slot, queue):
+    orders.push_back(state.queues, queue, slot)
+    state.where[slot] = queue
+
+
+@jit
+def _move(state, slot, queue):
+    orders.unlink(state.queues, state.where[slot], slot)
+    _enter(state, slot, queue)
+
+
+@jit
 def on_insert(state, held, slot, now):
-    known = ghosts.forget(state.ghost, held.key[slot, 0])
-    state.where[slot] = MAIN if known else SMALL
     state.uses[slot] = 0
-    orders.push_back(state.queues, state.where[slot], slot)
+    if not state.evicts[0]:
+        _enter(state, slot, MAIN)
+        if orders.size(state.queues, SMALL) < _small_share(state):
+            _move(state, orders.front(state.queues, MAIN), SMALL)
+        return
+    known = ghosts.forget(state.ghost, held.key[slot, 0])
+    _enter(state, slot, MAIN if known else SMALL)
+    ghosts.shrink(state.ghost, max(1, np.int64((1 - state.share[0]) * _held(state))))
 
 
 @jit
@@ -64,35 +103,41 @@ def on_remove(state, held, slot, now):
 
 
 @jit
-def _from_small(state):
-    small, main = orders.size(state.queues, SMALL), orders.size(state.queues, MAIN)
-    share = max(1, np.int64(state.share[0] * (small + main)))
-    return small > 0 and (small >= share or main == 0)
+def _victim_of_small(state):
+    """Move what was used enough to the main queue; return the first that was not, or NONE."""
+    while True:
+        slot = orders.front(state.queues, SMALL)
+        if slot == NONE or state.uses[slot] < ENOUGH:
+            return slot
+        _move(state, slot, MAIN)
+        state.uses[slot] = 0
+
+
+@jit
+def _victim_of_main(state):
+    while True:  # ends: every turn spends a use
+        slot = orders.front(state.queues, MAIN)
+        if state.uses[slot] == 0:
+            return slot
+        state.uses[slot] -= 1
+        orders.move_to_back(state.queues, MAIN, slot)
 
 
 @jit
 def choose_victim(state, held, newcomer, now):
-    while True:  # ends: every turn spends a use or moves a slot to the main queue
-        if _from_small(state):
-            slot = orders.front(state.queues, SMALL)
-            if state.uses[slot] <= 1:
-                ghosts.remember(state.ghost, held.key[slot, 0])
-                return slot
-            orders.unlink(state.queues, SMALL, slot)
-            orders.push_back(state.queues, MAIN, slot)
-            state.where[slot] = MAIN
-            state.uses[slot] = 0
-        else:
-            slot = orders.front(state.queues, MAIN)
-            if state.uses[slot] == 0:
-                return slot
-            state.uses[slot] -= 1
-            orders.move_to_back(state.queues, MAIN, slot)
+    state.evicts[0] = True
+    small = orders.size(state.queues, SMALL)
+    if small >= _small_share(state) or orders.size(state.queues, MAIN) == 0:
+        slot = _victim_of_small(state)
+        if slot != NONE:
+            ghosts.remember(state.ghost, held.key[slot, 0])
+            return slot
+    return _victim_of_main(state)
 
 
 S3FIFO = Policy(
     "s3fifo",
-    "two queues and a memory of who was just sent away",
+    "a small queue, a main queue, and a memory of the keys just evicted",
     make_state,
     choose_victim,
     on_insert=on_insert,

@@ -1,31 +1,24 @@
 """A table or query of a database as a source of rows, one batched query at a time.
 
-Every process keeps one connection to a database and opens it anew when it breaks. What travels to
+Every process keeps one connection for a lookup and opens it anew when it breaks. What travels to
 the workers is what the user wrote; the address with its secrets exists in a connection alone.
 """
 
-import atexit
-import contextlib
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from secrets import token_hex
 from typing import Any
 
 import pyarrow as pa
 
 from ..errors import BadInput
-from .dialects import dialect_of, quoted
+from .characters import askable, learn
+from .dialects import quoted
 from .relation import Relation
-from .secrets import Address, address_of
-
-_connections: dict[tuple[str, str], Any] = {}  # of this process, by what was asked for
-
-
-@atexit.register
-def _close_all() -> None:
-    """Close what is open while the driver's own modules are still there to do so."""
-    while _connections:
-        _, connection = _connections.popitem()
-        with contextlib.suppress(Exception):
-            connection.close()
+from .secrets import address_of, hide
+from .sessions import SESSIONS, Session, open_session
+from .variables import values
 
 
 class Database:
@@ -36,16 +29,37 @@ class Database:
         self.keys = keys
         self.name = relation.name
         self.selected: dict[str, pa.DataType] = {}  # the columns to fetch, by `schema`
+        self.reader = ""  # the user that the columns were told to, by `schema`
+        self.token = token_hex(16)  # of this lookup, which alone uses the connections made for it
+        self._begin()
+
+    def _begin(self) -> None:
+        self._running: set[Session] = set()
+        self._secrets: set[str] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels: neither connections nor secrets."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
 
     def schema(self, kinds: list[pa.DataType]) -> pa.Schema:
         """Return the key columns and the wanted ones as the database has them."""
-        address = address_of(self.relation)
-        dialect = dialect_of(address.uri)
-        self.close()  # an older connection may not have seen how the table has changed
         try:
-            found = dialect.columns(self._connection(address), self._from())
+            with self._session() as session:
+                found = session.dialect.columns(session.connection, self._from())
+                self.reader = session.dialect.reader(session.connection)
+            self._select(found)
+            self._refuse_odd_keys(kinds)
+            # A key that cannot be compared is told now and not by the first micro-batch.
+            self.fetch(pa.schema(list(zip(self.keys, kinds, strict=True))).empty_table())
         finally:
-            self.close()
+            SESSIONS.close(self.token)
+        return pa.schema(list(self.selected.items()))
+
+    def _select(self, found: pa.Schema) -> None:
         for name in (*self.keys, *(self.relation.columns or ())):
             if name not in found.names:
                 raise BadInput(
@@ -55,8 +69,6 @@ class Database:
         rest = self.relation.columns or [name for name in found.names if name not in self.keys]
         names = [*self.keys, *(name for name in rest if name not in self.keys)]
         self.selected = {name: _storage(found.field(name).type) for name in names}
-        self._refuse_odd_keys(kinds)
-        return pa.schema(list(self.selected.items()))
 
     def _refuse_odd_keys(self, kinds: list[pa.DataType]) -> None:
         for name, kind in zip(self.keys, kinds, strict=True):
@@ -67,83 +79,78 @@ class Database:
                 )
 
     def fetch(self, keys: pa.Table) -> pa.Table:
-        """Return the rows of some keys, by one query."""
-        address = address_of(self.relation)
-        dialect = dialect_of(address.uri)
+        """Return the rows of some keys, by one query; a key that it cannot hold has no row."""
+        keys = _widened(keys)
+        with self._session() as session:
+            dialect, sql = session.dialect, self._sql(session, keys)
+            try:
+                return session.ask(sql, dialect.bind(askable(session, keys)))
+            except Exception as error:
+                if not learn(session, keys, error):
+                    raise
+            return session.ask(sql, dialect.bind(askable(session, keys)))
+
+    def _sql(self, session: Session, keys: pa.Table) -> str:
+        dialect = session.dialect
         columns = ", ".join(
             f"{dialect.select(quoted(name), kind)} AS {quoted(name)}"
             for name, kind in self.selected.items()
         )
         names = [quoted(name) for name in self.keys]
         kinds = [column.type for column in keys.columns]
-        sql = f"SELECT {columns} FROM {self._from()} AS r WHERE {dialect.among(names, kinds)}"
-        return self._run(address, sql, dialect.bind(_widened(keys)))
+        return f"SELECT {columns} FROM {self._from()} AS r WHERE {dialect.among(names, kinds)}"
 
     @property
     def identity(self) -> str:
-        """Return a digest of where it is and what is asked: checkpoints need not tell."""
-        what = (self.relation.uri, self.relation.table, self.relation.query, self.keys)
-        return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+        """Return a digest of where it is, what is asked and by whom: checkpoints need not tell."""
+        asked = (self.relation.uri, self.relation.table, self.relation.query, self.keys)
+        return hashlib.sha256(repr((*asked, self.reader)).encode()).hexdigest()[:16]
 
     def is_empty(self) -> bool:
         """Tell whether there is no row at all."""
         sql = f"SELECT 1 AS one FROM {self._from()} AS r LIMIT 1"
         try:
-            return self._run(address_of(self.relation), sql, None).num_rows == 0
+            with self._session() as session:
+                return session.ask(sql).num_rows == 0
         finally:
-            self.close()
+            SESSIONS.close(self.token)
 
     def _from(self) -> str:
         if self.relation.table is not None:
             return ".".join(quoted(part) for part in self.relation.table.split("."))
         return f"({str(self.relation.query).strip().rstrip(';')})"
 
-    def _run(self, address: Address, sql: str, bound: Any) -> pa.Table:
-        connection = self._connection(address)
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        """Have a session alone; after an error or a cancellation the next one is new."""
+        session = SESSIONS.take(self.token) or self._open()
+        self._secrets |= session.address.secrets
+        self._running.add(session)
         try:
-            with connection.cursor() as cursor:
-                if dialect_of(address.uri).name == "sqlite":  # types are told by a whole answer
-                    cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": "1048576"})
-                cursor.execute(sql, bound)
-                return cursor.fetch_arrow_table()
-        except Exception:
-            self._drop(connection)  # whatever is wrong with it: the next one is new
+            yield session
+        except BaseException:
+            self._running.discard(session)
+            session.close()
             raise
+        if session in self._running:
+            self._running.discard(session)
+            SESSIONS.put(self.token, session)
+        else:  # a cancellation on its way could reach the next query
+            session.close()
 
-    def _connection(self, address: Address) -> Any:
-        if self._token not in _connections:
-            _connections[self._token] = dialect_of(address.uri).connect(address.uri)
-        return _connections[self._token]
-
-    @property
-    def _token(self) -> tuple[str, str]:
-        """Tell connections apart; a provider is another object in every task, so by its name."""
-        provider = self.relation.credentials
-        return self.relation.uri, getattr(provider, "__qualname__", str(type(provider)))
-
-    def close(self) -> None:
-        """Close this process's connection; the next question opens another."""
-        if self._token in _connections:
-            self._drop(_connections[self._token])
-
-    def _drop(self, connection: Any) -> None:
-        if _connections.get(self._token) is connection:  # else another took its place already
-            del _connections[self._token]
-        with contextlib.suppress(Exception):  # it may be broken or busy, which is why it goes
-            connection.close()
+    def _open(self) -> Session:
+        address = address_of(self.relation)
+        self._secrets |= address.secrets  # even if it cannot be opened: the error may tell them
+        return open_session(address)
 
     def cancel(self) -> None:
         """Give up the query that runs."""
-        connection = _connections.pop(self._token, None)
-        if connection is not None:
-            connection.adbc_cancel()
+        while self._running:
+            self._running.pop().cancel()
 
     def hide(self, text: str) -> str:
-        """Return a message without the secrets of the address."""
-        try:
-            return address_of(self.relation).hide(text)
-        except BadInput:  # without its variables there is no secret either
-            return text
+        """Return a message without the secrets of all addresses that were used."""
+        return hide(text, self._secrets | values(self.relation.uri))
 
 
 def _storage(kind: pa.DataType) -> pa.DataType:

@@ -5,14 +5,18 @@ however many keys it asks for.
 """
 
 import json
+import re
 from importlib import import_module
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 
 from ..errors import BadInput, PenstockError
+from . import libpq
 
+SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(?://)?")
+FILE_OPTIONS = frozenset(("mode", "cache", "vfs", "psow", "nolock", "immutable"))  # of SQLite
 SAMPLE = 1000  # rows that tell the type of an SQLite column which was declared without one
 
 
@@ -20,9 +24,19 @@ class Dialect(Protocol):
     """One kind of database."""
 
     name: str
+    unknown: str  # characters that no text of this kind of database can hold
+
+    def check(self, uri: str) -> None:
+        """Refuse an address, perhaps with variables, that cannot be read or holds a password."""
+
+    def complete(self, uri: str, login: dict[str, str]) -> tuple[str, set[str]]:
+        """Return the address to connect to as a user, and the secrets in it."""
 
     def connect(self, uri: str) -> Any:
         """Return an open connection that commits by itself."""
+
+    def reader(self, connection: Any) -> str:
+        """Return the user whose rights count, for whom a row may look different."""
 
     def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
         """Return the condition that the (quoted) key columns are among those asked for."""
@@ -41,9 +55,25 @@ class Postgres:
     """PostgreSQL, and what speaks its protocol."""
 
     name = "postgresql"
+    unknown = "\0"
+
+    def check(self, uri: str) -> None:
+        libpq.refuse_passwords(uri)
+
+    def complete(self, uri: str, login: dict[str, str]) -> tuple[str, set[str]]:
+        options = dict(libpq.read(uri))
+        if "user" in login:  # another's password is not for this user
+            options.pop("password", None)
+        options |= login
+        options["client_encoding"] = "UTF8"  # as Arrow has it, whatever the database has
+        secrets = {value for name, value in options.items() if name in libpq.SECRET and value}
+        return libpq.written(options), secrets
 
     def connect(self, uri: str) -> Any:
         return _driver("adbc_driver_postgresql.dbapi").connect(uri, autocommit=True)
+
+    def reader(self, connection: Any) -> str:
+        return str(_ask(connection, "SELECT current_user::text AS reader")["reader"][0])
 
     def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
         if len(keys) == 1:
@@ -62,7 +92,27 @@ class Postgres:
         return name
 
 
-class DuckDb:
+class File:
+    """What databases in a file have in common: no users, and any character in a text."""
+
+    unknown = ""
+
+    def check(self, uri: str) -> None:
+        _check_file(uri)
+
+    def complete(self, uri: str, login: dict[str, str]) -> tuple[str, set[str]]:
+        _check_file(uri)
+        if login:
+            raise BadInput(
+                "credentials= is for databases with users, and a file has none; leave it out"
+            )
+        return uri, set()
+
+    def reader(self, connection: Any) -> str:
+        return ""
+
+
+class DuckDb(File):
     """A DuckDB file, opened for reading, as several processes may do at once."""
 
     name = "duckdb"
@@ -90,7 +140,7 @@ class DuckDb:
         return name
 
 
-class Sqlite:
+class Sqlite(File):
     """An SQLite file, opened for reading: a name that is not there must not become a new file.
 
     A column of SQLite may hold anything, and the driver goes by what it sees. So types are those
@@ -169,13 +219,31 @@ PACKAGES = {
 
 def dialect_of(uri: str) -> Dialect:
     """Return the kind of database that an address leads to."""
-    scheme = urlsplit(uri).scheme
+    found = SCHEME.match(uri)
+    scheme = found.group(1) if found else ""
     if scheme not in DIALECTS:
+        # Without the slashes it may be anything, such as a user and a password.
+        told = repr(scheme) if found and found.group().endswith("://") else "something else"
         raise BadInput(
-            f"the uri of a relation must begin with one of {', '.join(DIALECTS)}, got "
-            f"{scheme or 'none'!r}; pass a function fetch(keys) for anything else"
+            f"the uri of a relation must begin with one of {', '.join(DIALECTS)}, as in "
+            f"postgresql://host/database, got {told}; pass a function fetch(keys) for anything else"
         )
     return DIALECTS[scheme]
+
+
+def _check_file(uri: str) -> None:
+    """Refuse a host, before which a password could stand, and options that could hold one."""
+    try:
+        parts = urlsplit(uri)
+        options = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    except ValueError:  # its text would show the address
+        parts, options = None, set()
+    if parts is None or parts.netloc or options - FILE_OPTIONS:
+        raise BadInput(
+            "the uri of a relation in a file must be like sqlite:///path, without a host, and with "
+            f"no options but {', '.join(sorted(FILE_OPTIONS))}; it is not shown here, since it may "
+            "hold a password"
+        )
 
 
 def quoted(name: str) -> str:

@@ -49,7 +49,7 @@ def ask(
         except PenstockError:
             raise  # asking again changes nothing
         except Exception as error:
-            said = who.hide(_first_line(error))
+            said = _first_line(error, who.hide)
             if _is_hopeless(error):
                 raise BadInput(f"{who.name} cannot be asked: {said}") from None
         if tries <= patience.retries:
@@ -91,6 +91,7 @@ def _is_hopeless(error: Exception) -> bool:
     return any(kind.__name__ in HOPELESS for kind in type(error).__mro__)
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+def _first_line(error: Exception, hide: Callable[[str], str]) -> str:
+    """Return the first line; secrets are hidden before, since one may go over several lines."""
+    lines = [line.strip() for line in hide(str(error)).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else 'no reason given'}"

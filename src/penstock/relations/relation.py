@@ -1,15 +1,13 @@
 """What a user says of a table in a database: where it is, which key, which columns."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import BadInput
+from .dialects import dialect_of
+from .variables import VARIABLE
 
-Provider = Callable[[], Mapping[str, str]]
-PASSWORDS = ("password", "passwd", "pwd", "sslpassword")
-VARIABLE = re.compile(r"\$\{(\w+)\}")
+Provider = Callable[[], Mapping[str, str | None]]
 
 
 @dataclass(frozen=True)
@@ -20,12 +18,13 @@ class Relation:
 
     Parameters:
         uri: postgresql://..., sqlite:///path or duckdb:///path. `${NAME}` stands for a variable of
-            the environment, read wherever a connection is opened. A password itself is refused.
+            the environment, read wherever a connection is opened. A password itself is refused,
+            and so is an address that cannot be read.
         table, query: one of them; a table as `name` or `schema.name`.
         key: the column that holds the key, or several; by default named as in the events.
         columns: what to fetch; by default all columns but the key.
         credentials: a function that returns {"user": ..., "password": ...}, called wherever a
-            connection is opened.
+            connection is opened; what it returns replaces what the uri says.
     """
 
     uri: str
@@ -40,7 +39,8 @@ class Relation:
             raise BadInput(
                 f"uri must be a text such as 'postgresql://...', got {type(self.uri).__name__}"
             )
-        _refuse_passwords(self.uri)
+        if not VARIABLE.fullmatch(self.uri):  # else it is read where that variable is
+            dialect_of(self.uri).check(self.uri)
         if (self.table is None) == (self.query is None):
             raise BadInput("a relation is a table= or a query=, and exactly one of them")
         for name, value in (("table", self.table), ("query", self.query)):
@@ -69,14 +69,3 @@ def _names(given: str | Sequence[str] | None, argument: str) -> tuple[str, ...] 
     if len(set(names)) < len(names):
         raise BadInput(f"{argument} must name each column once, got {given!r}")
     return names
-
-
-def _refuse_passwords(uri: str) -> None:
-    """Refuse a password in plain text: it would travel with the plan."""
-    plain = urlsplit(VARIABLE.sub("", uri))
-    found = dict(parse_qsl(plain.query))
-    if plain.password or any(found.get(name) for name in PASSWORDS):
-        raise BadInput(
-            "the uri of a relation must not hold a password, which would travel with the plan; "
-            "write ${NAME} and set that variable of the environment, or pass credentials="
-        )

@@ -58,6 +58,8 @@ def advise(
         if frame is not None:
             check_frame(frame, who)
             _refuse_streams(frame, who)
+    if isinstance(policies, str):
+        raise BadInput(f"policies must be a list of names, got {policies!r}; write [{policies!r}]")
     options = {"target": target, "tried": tuple(policies), "seed": seed}
     if right is None:
         return _cache(left, on, time, within, size, options)
@@ -76,7 +78,7 @@ def _join(
     from .advise_draw import Wanted, advise_frames
 
     keys = as_names(on, "on")
-    clocks = (time, time) if isinstance(time, str) else tuple(time)
+    clocks = (time, time) if isinstance(time, str) else as_names(time, "time")
     if len(clocks) != 2:
         raise BadInput(f"time must name a column, or one of each frame, got {time!r}")
     frames, who = [left, right], ["left", "right"]

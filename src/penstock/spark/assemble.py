@@ -1,5 +1,6 @@
 """From checked arguments to a plan, and from a plan to a DataFrame. All joins are made here."""
 
+import os
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -7,19 +8,21 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..core.durations import microseconds
+from ..core.durations import LONGEST, in_words, microseconds
 from ..core.shape import Joins
 from ..errors import BadInput
 from .bucket import Bucket, check_engine, counter_names
 from .buckets import labels
 from .budget import read_budget
-from .checks import share, whole
+from .checkpoint import check_checkpoint
+from .checks import bucket_count, share, warn_user, whole
 from .metrics import observed_join
 from .operator import Work, run_buckets
 from .packets import SCHEMA, make_packer
-from .plan import KEY, Input, Plan, carried_delay, key_column, output_columns, quote
+from .plan import Input, Plan, carried_delay, fold, hashed_key, output_columns, quote
 from .session import check_settings, partitions, watermark_clock
 from .upstream import check_upstream
+from .workers import check_workers
 
 Span = str | timedelta
 
@@ -36,6 +39,7 @@ class Options:
     buckets: int | None
     seed: int
     recall_sample: float
+    checkpoint: str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,11 @@ def make_plan(
     session = sources[0].frame.sparkSession
     check_settings(session)
     parts = partitions(session)
-    count = whole(options.buckets, "buckets", 1) if options.buckets is not None else parts
+    count = bucket_count(options.buckets, parts)
     chosen = read_budget(options.budget, count)
     inputs = tuple(source.input for source in sources)
     streams = [tuple(stream for stream, _ in join) for join in joins]
+    folded = partial(fold, sources[0].frame)
     plan = Plan(
         inputs=inputs,
         joins=joins,
@@ -79,10 +84,17 @@ def make_plan(
         seed=whole(options.seed, "seed", 0),
         sample=share(options.recall_sample, "recall_sample"),
         output=tuple(
-            output_columns(inputs, mine, ends) for mine, ends in zip(streams, suffixes, strict=True)
+            output_columns(inputs, mine, ends, folded)
+            for mine, ends in zip(streams, suffixes, strict=True)
         ),
     )
     check_engine(plan)
+    if streaming and plan.within is None and plan.budget is None:
+        warn_user(
+            "without within= and budget= the join holds every row for ever: its state grows until "
+            "an executor is out of memory; pass within='1 hour', or budget='1 GB', or both"
+        )
+    check_checkpoint(session, options.checkpoint, plan.fingerprint, "join", streaming)
     return plan
 
 
@@ -106,10 +118,11 @@ def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
 
 def pack(frame: DataFrame, source: Input, side: int, labels: tuple[int, ...]) -> DataFrame:
     """Return the rows of a frame as packets, one per bucket."""
-    needed = [name for name in source.names if source.pays(name) or name == source.time]
-    columns = [key_column(source), *[F.col(quote(name)) for name in needed]]
+    check_workers(frame.sparkSession)
+    needed = [F.col(quote(name)) for name in source.packed[1:]]
+    columns = [hashed_key(source.keys, source.exact), *needed]
     safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packer = make_packer(side, labels, [KEY, *needed], source.time)
+    packer = make_packer(side, labels, source.packed, source.time)
     return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 
@@ -126,12 +139,27 @@ def _all_streaming(sources: list[Source]) -> bool:
 def _delay(sources: list[Source], delay: Span | None, streaming: bool) -> int:
     if delay is not None:
         return microseconds(delay, "delay")
-    carried = carried_delay([(source.frame, source.input) for source in sources])
-    if carried is not None:
-        return carried
+    carried = {source.who: carried_delay(source.frame, source.input.time) for source in sources}
+    known = [each for each in carried.values() if each is not None]
+    if known:
+        longest = min(max(known), LONGEST)
+        if streaming and len(known) < len(carried):
+            _tell_of_bare_frames(carried, longest)
+        return longest
     if streaming:
         raise BadInput(
             "a join of streams must know how late rows may come; pass delay='10 seconds', or call "
             "withWatermark on the time column of the frames"
         )
     return 0
+
+
+def _tell_of_bare_frames(carried: dict[str, int | None], delay: int) -> None:
+    """Say what a watermark on some frames only means for the others."""
+    marked = ", ".join(who for who, each in carried.items() if each is not None)
+    bare = ", ".join(who for who, each in carried.items() if each is None)
+    warn_user(
+        f"only the {marked} frame has a watermark: its delay of {in_words(delay)} holds for the "
+        f"{bare} frame too, and rows of that which come later are dropped; call withWatermark on "
+        f"every frame, or pass delay={in_words(delay)!r}"
+    )

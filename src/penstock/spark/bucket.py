@@ -4,7 +4,7 @@ Holds no algorithm: Arrow to NumPy columns, the engine, and back. The payloads o
 lie side by side with the engine's tuples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +14,15 @@ from ..core.policy import JOINING
 from ..engines import Join, standing
 from ..engines.shares import split_budget
 from ..errors import BadInput
-from .estimate import SUMS
+from .estimate import SUMS, no_sums
 from .packets import from_ipc
 from .pairs import PairShadow
 from .plan import Plan
-from .results import Outcome, gather
+from .results import Ending, Gatherer, Packets, Results, Streaming
 from .rows import Side, read_side, row_bytes, take_rows
 from .shadow import KeyShadow
 from .store import Stored, check_fingerprint, decode, encode
+from .watched import placed
 
 SLOT_BYTES = 120  # what the engine's own tables take per tuple
 COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
@@ -34,7 +35,7 @@ def counter_names(streams: int) -> list[str]:
     return [*names, "no_time", "matched", "held", "bytes", *shadow, *standing.names(JOINING)]
 
 
-class Bucket:
+class Bucket(Streaming):
     """The join of the keys that fall into one bucket."""
 
     def __init__(self, plan: Plan, number: int, state: bytes | None = None):
@@ -42,9 +43,11 @@ class Bucket:
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
-        self.shadow = make_shadow(plan)
+        self.shadow: PairShadow | KeyShadow | None = None
         if state is None:
             self.join = make_join(plan, number)
+            if plan.budget is not None:
+                self.shadow = make_shadow(plan, number)
         else:
             self._resume(decode(state), number)
 
@@ -52,47 +55,73 @@ class Bucket:
         """Go on where an earlier micro-batch stopped, perhaps with another budget or policy."""
         check_fingerprint(stored.fingerprint, self.plan.fingerprint)
         saved = stored.part("join.")
-        budget = bucket_budget(self.plan, number)
-        self.join = Join.restore(saved, policy=self.plan.policy, budget=budget)
-        self.join.delay = self.plan.delay
         self.payloads = list(stored.payloads)
+        unsized = self.plan.in_bytes and "held.size" not in saved  # the budget was one of rows
+        self.join = Join.restore(
+            saved,
+            policy=self.plan.policy,
+            budget=bucket_budget(self.plan, number),
+            sized=self.plan.in_bytes,
+            size=_held_sizes(saved["held.stream"], self.payloads) if unsized else None,
+        )
+        self.join.delay = self.plan.delay
         self.totals = dict(stored.totals)
+        self._resume_shadow(stored.part("shadow."), saved, number)
         if self.join.held < len(saved["held.time"]):  # a smaller budget: some had to go
             self._drop(saved["held.stream"])
-        if self.shadow is not None and not self.shadow.load(stored.part("shadow.")):
-            held = self.join.tuples
-            self.shadow.start(held["stream"], held["key"][:, 0], held["time"])
+        if self.shadow is not None:
+            self.shadow.forget(self.join, self._gone())
+
+    def _resume_shadow(
+        self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray], number: int
+    ) -> None:
+        """Go on estimating, which begins with the first budget and then never ends."""
+        if self.plan.budget is None and not shadow:
+            return
+        self.shadow = make_shadow(self.plan, number)
+        held = placed(saved["held.stream"], saved["held.key"][:, 0], saved["held.time"])
+        evicted_now = len(saved["held.time"]) - self.join.held
+        self.shadow.resume(shadow, held, self._gone() - evicted_now)
+
+    def _gone(self) -> int:
+        """Return how many rows were evicted or rejected so far."""
+        counters = self.join.counters
+        return int(counters["evicted"].sum() + counters["refused"].sum())
 
     def _drop(self, streams: np.ndarray) -> None:
         """Drop the payloads of rows that a smaller budget pushed out."""
         kept = self.join.renumber()
         for number, payload in enumerate(self.payloads):
             place = np.cumsum(streams == number) - 1
-            self.payloads[number] = take_rows(payload, place[kept[streams[kept] == number]])
+            mine = place[kept[streams[kept] == number]]
+            self.payloads[number] = take_rows(payload, mine)
+            if self.shadow is not None:
+                self.shadow.keep(number, mine, int((streams == number).sum()))
 
-    def take(
+    def stream(
         self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Outcome:
+    ) -> Packets:
         """Take the packets of one micro-batch; `latest` are the largest times in all buckets."""
         tables: list[list[pa.Table]] = [[] for _ in self.plan.inputs]
         for side, packet in packets:
             if packet:
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
         if not any(tables) and self.stored_bytes:
-            return Outcome([], self._report(self.stored_bytes), None)
+            return Ending(self._report(self.stored_bytes), None)
         sides = self._sides(tables)
-        rows, joined = self._push(sides)
+        for part in self._results(sides):
+            self.totals["matched"] += part.total
+            if self.shadow is not None:
+                self.shadow.found(sides, part)
+            yield from part.packets
         if latest is not None:
             self.join.advance(latest)
-        results = gather(self.plan, sides, rows, joined)
-        self.totals["matched"] += results.total
         if self.shadow is not None:
-            self.shadow.found(sides, results)
-            self.shadow.forget(self.join)
+            self.shadow.forget(self.join, self._gone())
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
-        return Outcome(results.packets, self._report(len(state)), state)
+        return Ending(self._report(len(state)), state)
 
     def _without_null_times(self, side: int, table: pa.Table) -> pa.Table:
         column = table.column(self.plan.inputs[side].time)
@@ -110,8 +139,8 @@ class Bucket:
             sides.append(read_side(source, key, time, self.payloads[number], tables[number]))
         return sides
 
-    def _push(self, sides: list[Side]) -> tuple[np.ndarray, np.ndarray]:
-        """Push the new rows; return the results as positions within the sides, and their joins."""
+    def _results(self, sides: list[Side]) -> Iterator[Results]:
+        """Push the new rows, and return the results in parts as they are found."""
         streams = [np.full(side.new, number, np.int8) for number, side in enumerate(sides)]
         stream = np.concatenate(streams)
         key = np.concatenate([side.key[side.held :] for side in sides])
@@ -121,16 +150,19 @@ class Bucket:
         if self.shadow is not None:
             watermark = self.join.watermark
             taken = ~null if watermark is None else ~null & (time >= watermark)
-            self.shadow.take(stream[taken], key[taken], time[taken])
-        matches = self.join.push(
+            at = self._positions[self.join.held :]
+            self.shadow.take(placed(stream[taken], key[taken], time[taken], at[taken]))
+        parts = self.join.push_parts(
             stream,
             key,
             time,
             null=null if null.any() else None,
             size=_sizes(sides) if self.plan.in_bytes else None,
         )
-        found = matches.rows
-        return np.where(found >= 0, self._positions[found], -1), matches.join
+        gatherer = Gatherer(self.plan, sides)
+        for found, joined in parts:
+            rows = np.where(found >= 0, self._positions[found], -1)
+            yield from gatherer.gather(rows, joined)
 
     def _number(self, sides: list[Side]) -> np.ndarray:
         """Return the position within its side of every row that the engine can name."""
@@ -148,12 +180,15 @@ class Bucket:
         kept = self._positions[self.join.renumber()]
         streams = self.join.tuples["stream"]
         for number, side in enumerate(sides):
-            self.payloads[number] = take_rows(side.payload, kept[streams == number])
+            mine = kept[streams == number]
+            self.payloads[number] = take_rows(side.payload, mine)
+            if self.shadow is not None:
+                self.shadow.keep(number, mine, len(side.key))
 
     def _stored(self) -> Stored:
         arrays = {f"join.{name}": array for name, array in self.join.save().items()}
-        if self.shadow is not None:
-            arrays |= {f"shadow.{name}": array for name, array in self.shadow.save().items()}
+        shadow = {} if self.shadow is None else self.shadow.save()
+        arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
         return Stored(self.plan.fingerprint, arrays, self.payloads, self.totals)
 
     def _report(self, state_bytes: int) -> dict[str, float]:
@@ -165,7 +200,7 @@ class Bucket:
         report |= self.totals
         report["held"] = float(self.join.held)
         report["bytes"] = float(self.join.used if self.plan.in_bytes else state_bytes)
-        sums = self.shadow.sums() if self.shadow is not None else dict.fromkeys(SUMS, 0.0)
+        sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
         return report | standing.counters(self.join, JOINING)
 
@@ -175,12 +210,10 @@ def bucket_budget(plan: Plan, number: int) -> int | None:
     return None if plan.budget is None else split_budget(plan.budget, plan.buckets)[number]
 
 
-def make_shadow(plan: Plan) -> PairShadow | KeyShadow | None:
-    """Return what estimates the recall; an exact join needs nothing."""
-    if plan.budget is None or not plan.sample:
-        return None
+def make_shadow(plan: Plan, number: int) -> PairShadow | KeyShadow:
+    """Return what estimates the recall of a bucket."""
     pairs = all(len(join) == 2 for join in plan.joins)
-    return PairShadow(plan) if pairs else KeyShadow(plan)
+    return PairShadow(plan, number) if pairs else KeyShadow(plan)
 
 
 def make_join(plan: Plan, number: int) -> Join:
@@ -215,3 +248,12 @@ def check_engine(plan: Plan) -> None:
 def _sizes(sides: list[Side]) -> np.ndarray:
     parts = [row_bytes(side.payload.slice(side.held), side.new) + SLOT_BYTES for side in sides]
     return np.concatenate(parts)
+
+
+def _held_sizes(streams: np.ndarray, payloads: list[pa.Table]) -> np.ndarray:
+    """Return the bytes of the rows held, in the engine's order, as `_sizes` does of new ones."""
+    sizes = np.empty(len(streams), np.int64)
+    for number, payload in enumerate(payloads):
+        mine = streams == number
+        sizes[mine] = row_bytes(payload, int(mine.sum())) + SLOT_BYTES
+    return sizes

@@ -15,10 +15,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..counting import LossyCounter
-from ..counting.shares import check_support
+from ..counting.shares import check_support, share
 from ..errors import BadInput
 from .packets import from_ipc, settle, to_ipc
-from .plan import EXACT, check_keys, find_column, hashed_key, quote
+from .plan import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
+from .workers import check_workers
 
 SCHEMA = "place long, packet binary"
 COUNTS = ("count", "lowest", "highest")
@@ -41,17 +42,19 @@ def count(
     counts be added up: with a billion keys, of which a thousand are frequent, the chance of that
     happening to a frequent one is below 1 in 10 million. One column of whole numbers is not hashed.
     """
-    keys = [key] if isinstance(key, str) else list(key)
-    error = Fraction(str(support)) / 10 if epsilon is None else epsilon
+    check_frame(frame, "given")
+    keys = list(as_names(key, "key"))
+    error = share("support", support, "at most 1") / 10 if epsilon is None else epsilon
     check_support(support, error)
     if frame.isStreaming:
         raise BadInput("count takes a batch frame, got a stream; count each batch in foreachBatch")
     for name in keys:
         find_column(frame, "given", name)
-        if name in COUNTS:
+        if name.lower() in COUNTS:
             raise BadInput(f"key column {name!r} has the name of a result; rename it")
     check_keys(frame, "given", tuple(keys), "key")
     exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
+    check_workers(frame.sparkSession)
     short = [f"key_{number}" for number in range(len(keys))]  # names may hold dots
     columns = [F.col(quote(name)) for name in keys]
     rows = frame.select(

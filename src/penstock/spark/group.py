@@ -1,5 +1,6 @@
 """Several joins under one budget: memory goes to whichever join can use it best."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,7 @@ def join_group(
     seed: int = 0,
     recall_sample: float = 0.01,
     suffixes: tuple[str, ...] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Run several joins in one operator, under one budget.
 
@@ -42,6 +44,7 @@ def join_group(
     """
     if not isinstance(joins, Mapping) or not joins:
         raise BadInput(f"joins must map names to (left, right, on), got {joins!r}")
+    _check_names(list(joins))
     sources: list[Source] = []
     shape = []
     ends = []
@@ -50,7 +53,9 @@ def join_group(
         shape.append(tuple((len(sources) + leg, 0) for leg in range(len(mine))))
         ends.append(_suffixes(suffixes, len(mine)))
         sources += mine
-    options = Options(within, budget, policy, delay, layout, buckets, seed, recall_sample)
+    options = Options(
+        within, budget, policy, delay, layout, buckets, seed, recall_sample, checkpoint
+    )
     plan = make_plan(sources, tuple(shape), ends, options)
     frames = [source.frame for source in sources]
     kinds = [result_type(frames, output) for output in plan.output]
@@ -60,19 +65,28 @@ def join_group(
     return run_plan(sources, plan).mapInArrow(unpacker, schema)
 
 
+def _check_names(names: list[Any]) -> None:
+    """Refuse names that cannot be columns beside each other and beside `join`."""
+    for name in names:
+        if not isinstance(name, str) or not name or name.lower() == "join":
+            raise BadInput(f"the name of a join must be a text other than 'join', got {name!r}")
+    folded = [name.lower() for name in names]
+    for name in names:
+        if folded.count(name.lower()) > 1:
+            raise BadInput(f"the names of joins must differ by more than case, got {name!r} twice")
+
+
 def _sources(name: str, entry: tuple[Any, ...], time: Names | Mapping[str, Names]) -> list[Source]:
-    if not isinstance(name, str) or name == "join":
-        raise BadInput(f"the name of a join must be a text other than 'join', got {name!r}")
     if not isinstance(entry, tuple | list) or len(entry) < 3:
         raise BadInput(f"join {name!r} must be (left, right, on), got {entry!r}")
     *frames, on = entry
     if isinstance(time, Mapping) and name not in time:
-        raise BadInput(f"time says nothing of join {name!r}; it names {', '.join(time)}")
+        raise BadInput(f"time says nothing of join {name!r}; it names {', '.join(map(str, time))}")
     mine = time[name] if isinstance(time, Mapping) else time
     who = [f"{name} {number}." for number in range(1, len(frames) + 1)]
     if len(frames) == 2:
         who = [f"{name} left", f"{name} right"]
-    return read_sources(frames, who, on, mine if isinstance(mine, str) else tuple(mine))
+    return read_sources(frames, who, on, mine)
 
 
 def _suffixes(suffixes: tuple[str, ...] | None, count: int) -> tuple[str, ...]:

@@ -1,15 +1,18 @@
 """Join streaming or batch frames inside a memory budget: DataFrames in, a DataFrame out."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from .. import policies
 from ..core.shape import all_streams
 from ..errors import BadInput
 from .assemble import Options, Source, Span, make_plan, run_plan
 from .plan import Names, as_names, check_frame, check_same_types, read_input, result_type
-from .unpack import unpack
+from .session import uses_wide_types
+from .unpack import unpack_as
 
 
 def join(
@@ -28,6 +31,7 @@ def join(
     recall_sample: float = 0.01,
     suffixes: tuple[str, str] = ("_left", "_right"),
     how: str = "inner",
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Join two frames on equal keys and times within a window, in bounded memory.
 
@@ -45,18 +49,22 @@ def join(
         layout: `unified`, or `split`: half of the budget for each side.
         buckets: into how many parts the keys are split; by default one per shuffle partition.
         seed: where all randomness comes from.
-        recall_sample: the share of the keys that is joined exactly beside, to estimate recall.
+        recall_sample: the share of the rows that is watched, to estimate recall.
         suffixes: what tells columns apart that both frames have.
         how: `inner`; anything else is refused.
+        checkpoint: the path that the query will be started from. A checkpoint that another join has
+            written is then refused here; else only the first micro-batch refuses it.
 
     Returns the columns `on`, then the rest of left, then the rest of right.
     """
-    if how != "inner":
+    if not isinstance(how, str) or how != "inner":
         raise BadInput(
             f"how must be 'inner', got {how!r}; for rows without a match use Spark's own join, "
             "which keeps all of the window"
         )
-    options = Options(within, budget, policy, delay, layout, buckets, seed, recall_sample)
+    options = Options(
+        within, budget, policy, delay, layout, buckets, seed, recall_sample, checkpoint
+    )
     return _join([left, right], ["left", "right"], on, time, suffixes, options)
 
 
@@ -74,18 +82,23 @@ def join_many(
     seed: int = 0,
     recall_sample: float = 0.01,
     suffixes: tuple[str, ...] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Join several frames at once: a result takes one row of each, any two within the window.
 
     One operator instead of a chain of joins, so nothing is held twice. Equal column names get the
     suffixes `_1`, `_2`, ...; the other parameters are those of `join`.
     """
+    if not isinstance(frames, Iterable) or hasattr(frames, "sparkSession"):
+        raise BadInput(f"join_many takes a list of frames, got {type(frames).__name__}")
     frames = list(frames)
     if len(frames) < 2:
         raise BadInput(f"join_many needs at least 2 frames, got {len(frames)}")
     numbers = range(1, len(frames) + 1)
     ends = tuple(f"_{number}" for number in numbers) if suffixes is None else suffixes
-    options = Options(within, budget, policy, delay, layout, buckets, seed, recall_sample)
+    options = Options(
+        within, budget, policy, delay, layout, buckets, seed, recall_sample, checkpoint
+    )
     return _join(frames, [f"{number}." for number in numbers], on, time, ends, options)
 
 
@@ -101,12 +114,12 @@ def _join(
     ends = check_suffixes(suffixes, len(frames))
     plan = make_plan(sources, all_streams(len(frames)), [ends], options)
     schema = result_type(frames, plan.output[0])
-    return run_plan(sources, plan).mapInArrow(unpack, schema)
+    wide = uses_wide_types(frames[0].sparkSession)
+    as_arrow = to_arrow_schema(schema, timezone="UTC", prefers_large_types=wide)
+    return run_plan(sources, plan).mapInArrow(unpack_as(as_arrow), schema)
 
 
-def read_sources(
-    frames: list[DataFrame], who: list[str], on: Names, time: str | tuple[str, ...]
-) -> list[Source]:
+def read_sources(frames: list[DataFrame], who: list[str], on: Names, time: Names) -> list[Source]:
     """Return the frames of one join, checked."""
     for frame, name in zip(frames, who, strict=True):
         check_frame(frame, name)
@@ -126,7 +139,11 @@ def read_sources(
 
 def check_suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
     """Return the suffixes, refusing too few, or equal ones."""
-    ends = tuple(suffixes)
-    if len(ends) != count or len(set(ends)) < count or not all(isinstance(e, str) for e in ends):
-        raise BadInput(f"suffixes must be {count} different texts, got {suffixes!r}")
-    return ends
+    some = suffixes if isinstance(suffixes, list | tuple) else ()
+    texts = {each for each in some if isinstance(each, str)}
+    if len(some) != count or len(texts) < count:
+        example = ("_left", "_right", "_third")[:count] if count < 4 else "('_1', '_2', ...)"
+        raise BadInput(
+            f"suffixes must be {count} different texts, such as {example}, got {suffixes!r}"
+        )
+    return tuple(some)

@@ -1,5 +1,6 @@
 """Look the rows of events up in a relation through a cache: a DataFrame in, a DataFrame out."""
 
+import os
 import warnings
 from functools import partial
 from typing import Any
@@ -18,7 +19,8 @@ from .assemble import Span, pack
 from .bucket import SLOT_BYTES
 from .buckets import labels
 from .budget import read_budget
-from .checks import choice, whole
+from .checkpoint import check_checkpoint
+from .checks import bucket_count, choice, text, whole
 from .enrich.bucket import CHANGES, EVENTS, LookupBucket, now
 from .enrich.figures import COUNTERS, LOOKUP
 from .enrich.plan import LookupPlan
@@ -49,6 +51,7 @@ def lookup(
     fetch_size: int = 10_000,
     buckets: int | None = None,
     seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Give every event its row of a relation, through a cache of bounded size.
 
@@ -70,11 +73,14 @@ def lookup(
         fetch_size: for how many keys one query asks at most.
         buckets: into how many parts the keys are split; by default one per shuffle partition.
         seed: where all randomness comes from.
+        checkpoint: the path that the query will be started from. A checkpoint that another query
+            has written is then refused here; else only the first micro-batch refuses it.
 
     Returns the columns of the events, then those of the relation without its key.
     """
     check_frame(events, "events")
     source = read_input(events, "events", as_names(on, "on"), None)
+    text(suffix, "suffix")
     if events.isStreaming:
         check_upstream(events, "events")
     if changes is not None:
@@ -91,6 +97,9 @@ def lookup(
         **chosen,
     )
     _check_room(plan)
+    check_checkpoint(
+        events.sparkSession, checkpoint, plan.fingerprint, "lookup", events.isStreaming
+    )
     return _run(plan, events, changes)
 
 
@@ -108,7 +117,7 @@ def _options(
     """Return what can be checked without asking the relation."""
     check_settings(events.sparkSession)
     parts = partitions(events.sparkSession)
-    count = whole(buckets, "buckets", 1) if buckets is not None else parts
+    count = bucket_count(buckets, parts)
     budget = read_budget(memory, count, "memory")
     if budget.amount is None:
         raise BadInput("memory must be rows (50_000) or bytes ('64 MB'), got None")

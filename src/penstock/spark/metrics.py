@@ -13,7 +13,7 @@ from ..errors import BadInput
 from .bucket import counter_names
 from .enrich.figures import LOOKUP, read_lookup
 from .estimate import estimate
-from .observe import observed, observed_row
+from .observe import observed, observed_row, ran_batch
 from .plan import Plan
 from .telling import one_a_line
 from .thinning.figures import THIN, read_thin
@@ -36,9 +36,9 @@ class Metrics:
     matches: int
     rows_held: int
     bytes_held: int
-    recall: float | None  # estimated; None while nothing was there to find
-    recall_low: float | None  # its 95 % interval
-    recall_high: float | None
+    recall: float | None  # estimated; None while nothing supports an estimate
+    recall_low: float  # its 95 % interval: what is known in any case
+    recall_high: float
     ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
 
     def __str__(self) -> str:
@@ -47,33 +47,32 @@ class Metrics:
 
 def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
     """Let the query's progress carry the counters of a join."""
-    facts = {
-        "inputs": len(plan.inputs),
-        "sample": plan.sample if plan.budget is not None else 1.0,
-        "exact": plan.budget is None,
-    }
+    facts = {"inputs": len(plan.inputs)}
     return observed(packets, JOIN, counter_names(len(plan.inputs)), facts)
 
 
 def metrics(query: Any) -> Any:
     """Return the latest figures of a streaming query, None before its first batch with data.
 
-    These are `Metrics` of a join, `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on
-    classic Spark and on Spark Connect.
+    A query that waits for data reports none, so the last report of a batch counts, as long as Spark
+    keeps it (`spark.sql.streaming.numRecentProgressUpdates`). The figures are `Metrics` of a join,
+    `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on classic Spark and on Spark
+    Connect.
     """
     if not hasattr(query, "recentProgress"):
         raise BadInput(
             f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
             "writeStream...start() returned (a join of batch frames keeps no figures)"
         )
+    reports = list(query.recentProgress)
     seen = False
-    for progress in reversed(list(query.recentProgress)):
+    for progress in reversed(reports):
         for name, read in READERS.items():
             found = observed_row(progress, name)
             seen = seen or found is not None
             if found is not None and found.figures.get("inputs") is not None:
                 return read(found.figures, found.batch)
-    if not seen and len(list(query.recentProgress)):
+    if not seen and any(map(ran_batch, reports)):
         raise BadInput(
             f"query {query.name or query.id} reports no figures called {' or '.join(READERS)}; "
             "metrics() reads queries whose plan holds a join, lookup or thin of penstock.spark"
@@ -89,10 +88,8 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         return tuple(int(row[f"{name}_{stream}"]) for stream in inputs)
 
     sums = {name.removeprefix("shadow_"): row[name] for name in row if name.startswith("shadow_")}
-    if row["exact"]:
-        recall: tuple[float | None, float | None, float | None] = (1.0, 1.0, 1.0)
-    else:
-        recall = estimate(sums, row["sample"]) or (None, None, None)
+    evicted, refused = each("evicted"), each("refused")
+    recall = estimate(sums, row["matched"], sum(evicted) + sum(refused))
     return Metrics(
         batch,
         each("arrived"),
@@ -100,8 +97,8 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         each("null"),
         int(row["no_time"]),
         each("expired"),
-        each("evicted"),
-        each("refused"),
+        evicted,
+        refused,
         int(row["matched"]),
         int(row["held"]),
         int(row["bytes"]),

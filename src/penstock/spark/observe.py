@@ -37,5 +37,13 @@ def observed_row(progress: Any, name: str) -> Observed | None:
     return Observed(fields, _field(progress, "batchId"))
 
 
+def ran_batch(progress: Any) -> bool:
+    """Tell whether a progress report is of a micro-batch that ran, not of a query that waits."""
+    try:
+        return "addBatch" in _field(progress, "durationMs")
+    except (KeyError, AttributeError):
+        return True
+
+
 def _field(progress: Any, name: str) -> Any:
     return progress[name] if isinstance(progress, dict) else getattr(progress, name)

@@ -11,21 +11,28 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.util import PythonEvalType
 
 from ..engines.kernel import NEVER
 from .packets import settle
-from .results import Outcome, Packet
+from .results import Ending, Packet, Packets
+from .session import batch_rows
 
-PACKET = "join int, packet binary"
+SCHEMA = "join int, packet binary, counters array<double>"
+ARROW = pa.schema(
+    [("join", pa.int32()), ("packet", pa.binary()), ("counters", pa.list_(pa.float64()))]
+)
 PACKED = ("side", "place", "latest", "packet")
+WAITING = 64 << 20  # bytes of packets that may wait in a worker before they are sent
 
 
 class OpenBucket(Protocol):
     """A bucket that goes on where an earlier micro-batch stopped."""
 
-    def take(
+    def stream(
         self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Outcome:
+    ) -> Packets:
         """Take the packets (side, rows) of one micro-batch, in the order of their packing."""
 
 
@@ -39,46 +46,100 @@ class Work(NamedTuple):
 
 
 def run_buckets(packets: DataFrame, work: Work, streaming: bool) -> DataFrame:
-    """Return results as packets, with counters in the first row of each bucket."""
-    schema = PACKET + "".join(f", {name} double" for name in work.counters)
+    """Return results as packets, with counters in the last row of each bucket."""
     grouped = packets.groupBy("bucket")
     if streaming:
-        return grouped.applyInPandasWithState(
-            _stateful(work), schema, "state binary", "append", "NoTimeout"
+        advance = _stateful(work, batch_rows(packets.sparkSession))
+        made = grouped.applyInPandasWithState(
+            advance, SCHEMA, "state binary", "append", "NoTimeout"
         )
-    return grouped.applyInArrow(_stateless(work), schema)
+    elif hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
+        made = grouped.applyInArrow(_stateless(work), SCHEMA)
+    else:
+        made = grouped.applyInArrow(_at_once(_stateless(work)), SCHEMA)
+    counters = [F.col("counters")[n].alias(name) for n, name in enumerate(work.counters)]
+    return made.select("join", "packet", *counters)
 
 
-def _stateful(work: Work) -> Callable:
+def _stateful(work: Work, batch: int | None) -> Callable:
+    """Return the function for `applyInPandasWithState`; `batch` is how many rows PySpark gathers
+    before it sends any."""
     numbers = {label: number for number, label in enumerate(work.labels)}
+    waiting = Waiting(batch)
 
     def advance(key: tuple, frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
         _hush()
         rows = [row for frame in frames for row in zip(*map(frame.get, PACKED), strict=True)]
         before = bytes(state.get[0]) if state.exists else None
         bucket = work.open_bucket(numbers[key[0]], before)
-        outcome = bucket.take(_in_order(rows), _latest(rows, work.sides))
-        if outcome.state is not None:
-            state.update((outcome.state,))
+        stream = bucket.stream(_in_order(rows), _latest(rows, work.sides))
+        del rows, before
+        ending = yield from waiting.frames(stream)
+        if ending.state is not None:
+            state.update((ending.state,))
         settle()
-        yield pd.DataFrame(_columns(outcome, work.counters))
+        yield pd.DataFrame(_last(ending, work.counters))
 
     return advance
 
 
+class Waiting:
+    """Packets that wait in a worker, and how to have them sent.
+
+    PySpark gathers what `applyInPandasWithState` yields until it has more than
+    `spark.sql.execution.arrow.maxRecordsPerBatch` rows, however large they are. So once many bytes
+    wait, rows without a packet are added until there are enough. Each task has a `Waiting` of its
+    own, over all its buckets.
+    """
+
+    def __init__(self, batch: int | None, most: int = WAITING):
+        self.batch = batch
+        self.most = most
+        self.bytes = 0
+
+    def frames(self, stream: Packets) -> Any:
+        """Return the packets as frames to yield; ends with what the stream ends with."""
+        while True:
+            try:
+                packet = next(stream)
+            except StopIteration as end:
+                return end.value
+            self.bytes += len(packet.rows)
+            empty = 0
+            if self.batch is not None and self.bytes >= self.most:
+                empty, self.bytes = self.batch, 0
+            yield pd.DataFrame(_columns(packet, empty))
+
+
 def _stateless(work: Work) -> Callable:
+    """Return the function for `applyInArrow`."""
     numbers = {label: number for number, label in enumerate(work.labels)}
 
-    def finish(key: tuple, table: pa.Table) -> pa.Table:
+    def finish(
+        key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        table = pa.Table.from_batches(batches)
         rows = list(zip(*(table[name].to_pylist() for name in PACKED), strict=True))
-        outcome = work.open_bucket(numbers[key[0].as_py()], None).take(_in_order(rows))
+        stream = work.open_bucket(numbers[key[0].as_py()], None).stream(_in_order(rows))
+        del table, rows
+        while True:
+            try:
+                yield pa.RecordBatch.from_pydict(_columns(next(stream)), ARROW)
+            except StopIteration as end:
+                yield pa.RecordBatch.from_pydict(_last(end.value, work.counters), ARROW)
+                break
         settle()
-        made = _columns(outcome, work.counters)
-        kinds = [pa.int32(), pa.binary(), *[pa.float64()] * len(work.counters)]
-        arrays = [pa.array(made[name], kind) for name, kind in zip(made, kinds, strict=True)]
-        return pa.Table.from_arrays(arrays, names=list(made))
 
     return finish
+
+
+def _at_once(finish: Callable) -> Callable:
+    """Return the function for a Spark that wants all rows of a group in one table."""
+
+    def whole(key: tuple, table: pa.Table) -> pa.Table:
+        return pa.Table.from_batches(finish(key, iter(table.to_batches())))
+
+    return whole
 
 
 def _in_order(rows: list[tuple]) -> list[tuple[int, bytes]]:
@@ -94,16 +155,19 @@ def _latest(rows: list[tuple], sides: int) -> list[int]:
     return latest
 
 
-def _columns(outcome: Outcome, names: list[str]) -> dict[str, list]:
-    """Return the rows to emit; the counters stand in the first, so that they add up once."""
-    packets = outcome.packets or [Packet(0, b"")]
-    columns: dict[str, list] = {
-        "join": [packet.join for packet in packets],
-        "packet": [packet.rows for packet in packets],
+def _columns(packet: Packet, empty: int = 0) -> dict[str, list]:
+    """Return a packet as a row, and behind it some rows without one."""
+    nothing = [None] * empty
+    return {
+        "join": [packet.join, *[0] * empty],
+        "packet": [packet.rows, *nothing],
+        "counters": [None, *nothing],
     }
-    for name in names:
-        columns[name] = [outcome.totals[name]] + [0.0] * (len(packets) - 1)
-    return columns
+
+
+def _last(ending: Ending, names: list[str]) -> dict[str, list]:
+    """Return the last row of a bucket: its counters, once, so that they can be added up."""
+    return {"join": [0], "packet": [b""], "counters": [[ending.totals[name] for name in names]]}
 
 
 def _hush() -> None:

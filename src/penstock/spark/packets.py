@@ -5,7 +5,7 @@ Payloads stay in Arrow's own form from here to the result and never become Pytho
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,6 @@ from pyspark import TaskContext
 
 from ..engines.kernel import NEVER
 from .buckets import sort_by_bucket
-from .plan import KEY
 
 SCHEMA = "bucket int, side int, place long, latest long, packet binary"
 ROWS = 1_000_000  # a packet holds at most so many rows
@@ -22,12 +21,14 @@ BYTES = 32 << 20  # and about so many bytes
 _tasks = 0
 
 
-def make_packer(side: int, labels: tuple[int, ...], names: list[str], time: str | None) -> Callable:
+def make_packer(
+    side: int, labels: tuple[int, ...], names: Sequence[str], time: str | None
+) -> Callable:
     """Return the function for `mapInArrow` that packs the rows of one side.
 
-    `names` are those of the columns: `mapInArrow` itself cannot take a name with a dot in it. Every
-    packet also tells the latest `time`, if there is one, of all rows packed with it, whatever their
-    bucket.
+    `names` are those of the columns, the 64-bit key first: `mapInArrow` itself cannot take a name
+    with a dot in it. Every packet also tells the latest `time`, if there is one, of all rows packed
+    with it, whatever their bucket.
     """
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -38,7 +39,7 @@ def make_packer(side: int, labels: tuple[int, ...], names: list[str], time: str 
         place = task.partitionId() << 32 if task else 0
         for batch in batches:
             if batch.num_rows:
-                waiting.append(batch.rename_columns(names))
+                waiting.append(batch.rename_columns(list(names)))
                 rows, size = rows + batch.num_rows, size + batch.nbytes
             if rows >= ROWS or size >= BYTES:
                 yield _packets(waiting, side, place, labels, time)
@@ -58,7 +59,7 @@ def _packets(
     if batches:
         table = pa.Table.from_batches(batches).combine_chunks()
         latest = NEVER if time is None else _latest(table.column(time))
-        order, start = _by_bucket(table.column(KEY), len(labels))
+        order, start = _by_bucket(table.column(0), len(labels))
         table = table.take(pa.array(order))
         for number in range(len(labels)):
             first, last = int(start[number]), int(start[number + 1])

@@ -1,126 +1,87 @@
-"""How much was lost: a sample of the rows is watched for as long as it lives.
+"""How much was lost by joins of two: a sample of the rows is watched for as long as it lives.
 
 A result belongs to the earlier of its two rows. For each watched row every later partner is
-counted, whether the real join still holds the row or not; what the real join found of these gives
-the recall. A key with many rows has as many of them watched, so that one hot key, which may make
-half of all results, cannot hide from the sample; and the sample is as small a share of the window
-whatever the skew. Whether a row is watched follows from its side, key and time alone.
-"""
+counted, whether the join still holds the row or not, and every result of the row that the join
+found. Rows are drawn one by one (`chances`), whatever their key and time: what a row meets and
+loses does not depend on whether it is watched, so that the sample tells about all rows.
 
-from typing import Any
+The share of rows to watch may change at a restart, since each watched row knows its own chance.
+While nothing is to be watched, because there is no budget or the share is 0, the rows that were
+lost before are watched on, and those still held are not; when watching begins again, it begins
+with a draw from the rows held. Rows that are evicted or rejected in between are counted as `blind`.
+"""
 
 import numpy as np
 
-from ..core.jit import jit, kernel
-from ..core.rng import mix
 from ..engines import Join
-from .estimate import GROUPS, sums_of
+from .chances import Chances
+from .estimate import SUMS, add, no_sums, weighed
 from .plan import Plan
 from .results import Results
 from .rows import Side
-
-SALT = np.uint64(0x2545F4914F6CDD1D)  # the sample must not follow the buckets
-
-
-@jit
-def _group(side: Any, key: Any, time: Any, threshold: Any) -> Any:
-    word = mix(mix(np.uint64(key) ^ SALT) ^ (np.uint64(time) << np.uint64(4)) ^ np.uint64(side))
-    return np.int64(word % np.uint64(GROUPS)) if (word >> np.uint64(11)) < threshold else -1
-
-
-@kernel
-def _groups(side: Any, key: Any, time: Any, threshold: Any, out: Any) -> None:
-    for i in range(len(key)):
-        out[i] = _group(side[i], key[i], time[i], threshold)
+from .watched import Placed, Watched, begun, no_rows
 
 
 class PairShadow:
     """The watched rows of one bucket, and what became of them."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: Plan, number: int):
         self.joins = joins = plan.joins
         self.within = plan.within
-        self.sample = plan.sample
+        self.share = plan.sample if plan.budget is not None else 0.0
         streams = {leg[0]: other[0] for a, b in joins for leg, other in ((a, b), (b, a))}
         self.partner = np.array([streams[stream] for stream in range(len(streams))])
-        self.side = np.empty(0, np.int64)
-        self.key = np.empty(0, np.int64)
-        self.time = np.empty(0, np.int64)
-        self.expected = np.zeros(GROUPS, np.int64)
-        self.actual = np.zeros(GROUPS, np.int64)
+        self.chances = Chances(self.share, self.partner, seed_of(plan, number))
+        self.rows = no_rows()
+        self.past = no_sums()  # over the rows that were watched to their end
+        self.gone = 0  # rows evicted or rejected so far
+        self._places: list[np.ndarray] | None = None
 
-    def _groups_of(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> np.ndarray:
-        """Return the group of each row, or -1 if it is not watched."""
-        out = np.empty(len(key), np.int64)
-        columns = [np.ascontiguousarray(column, np.int64) for column in (side, key, time)]
-        _groups(*columns, np.uint64(round(self.sample * 2**53)), out)
-        return out
-
-    def start(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> None:
-        """Begin beside a join that holds rows already; what it lost before is not known."""
-        self._watch(side.astype(np.int64), key, time, self._groups_of(side, key, time) >= 0)
-
-    def take(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> None:
-        """Take the rows that the real join takes."""
-        if not len(key):
+    def take(self, rows: Placed) -> None:
+        """Take the rows that the join takes."""
+        self._places = None
+        if not len(rows.key):
             return
-        order = np.lexsort((side, time))
-        side, key, time = side[order].astype(np.int64), key[order], time[order]
-        new = np.flatnonzero(self._groups_of(side, key, time) >= 0)
-        watched = [np.concatenate([self.side, side[new]]), np.concatenate([self.key, key[new]])]
-        watched.append(np.concatenate([self.time, time[new]]))
-        after = np.concatenate([np.zeros(len(self.key), np.int64), new + 1])
-        found = self._partners(watched, after, side, key, time)
-        group = self._groups_of(*watched)
-        self.expected += np.bincount(group, found, minlength=GROUPS).astype(np.int64)
-        chosen = np.zeros(len(key), bool)
-        chosen[new] = True
-        self._watch(side, key, time, chosen)
+        rows = rows.pick(np.lexsort((rows.side, rows.time)))
+        after = np.zeros(len(self.rows.key), np.int64)
+        if self.share:
+            after = np.concatenate([after, self._watch(rows) + 1])
+        met = self._partners(after, rows)
+        self.rows = self.rows._replace(met=self.rows.met + met, lost=self.rows.lost + met)
 
-    def _partners(
-        self,
-        watched: list[np.ndarray],
-        after: np.ndarray,
-        side: np.ndarray,
-        key: np.ndarray,
-        time: np.ndarray,
-    ) -> np.ndarray:
-        """Return how many of the rows, which are in order, each watched row meets."""
-        count = len(key)
-        names = np.unique(watched[1])
+    def _watch(self, rows: Placed) -> np.ndarray:
+        """Draw rows to watch; return which."""
+        chosen, chance = self.chances.draw(rows.side, rows.key)
+        self.past["drawn"] += float((chance < 1).sum())
+        new = np.flatnonzero(chosen)
+        self.rows = self.rows.and_more(begun(rows.pick(new), chance[new]))
+        return new
+
+    def _partners(self, after: np.ndarray, new: Placed) -> np.ndarray:
+        """Return how many of the new rows, which are in order, each watched row meets."""
+        watched, count = self.rows, len(new.key)
+        names = np.unique(watched.key)
         if not len(names):
             return np.zeros(0, np.int64)
-        place = np.minimum(np.searchsorted(names, key), len(names) - 1)
-        mine = np.flatnonzero(names[place] == key)
+        place = np.minimum(np.searchsorted(names, new.key), len(names) - 1)
+        mine = np.flatnonzero(names[place] == new.key)
         # One number says which list a row is in, and where: (key, side) first, then the order.
-        lists = place[mine] * len(self.partner) + side[mine]
+        lists = place[mine] * len(self.partner) + new.side[mine]
         rows = np.sort(lists * (count + 1) + mine)
-        wanted = np.searchsorted(names, watched[1]) * len(self.partner) + self.partner[watched[0]]
+        wanted = np.searchsorted(names, watched.key) * len(self.partner)
+        base = (wanted + self.partner[watched.side]) * (count + 1)
         first, last = after, np.full(len(after), count)
         if self.within is not None:
-            first = np.maximum(first, np.searchsorted(time, watched[2] - self.within, "left"))
-            last = np.searchsorted(time, watched[2] + self.within, "right")
-        base = wanted * (count + 1)
+            first = np.maximum(first, np.searchsorted(new.time, watched.time - self.within, "left"))
+            last = np.searchsorted(new.time, watched.time + self.within, "right")
         ends = np.searchsorted(rows, base + np.maximum(first, last))
         return ends - np.searchsorted(rows, base + first)
 
-    def _watch(
-        self, side: np.ndarray, key: np.ndarray, time: np.ndarray, chosen: np.ndarray
-    ) -> None:
-        """Watch some more rows."""
-        columns = zip((self.side, self.key, self.time), (side, key, time), strict=True)
-        merged = [np.concatenate([old, new[chosen]]) for old, new in columns]
-        self.side, self.key, self.time = merged
-
-    def forget(self, real: Join) -> None:
-        """Forget the rows that can meet nothing any more."""
-        if self.within is None or real.watermark is None:
-            return
-        alive = self.time + self.within >= real.watermark
-        self.side, self.key, self.time = self.side[alive], self.key[alive], self.time[alive]
-
     def found(self, sides: list[Side], results: Results) -> None:
-        """Take note of the results that the real join produced."""
+        """Take note of results that the join produced, perhaps not all of a micro-batch."""
+        if not len(self.rows.key):
+            return
+        places = self._watched_at([len(side.key) for side in sides])
         for join, rows in results.found:
             (left, _), (right, _) = self.joins[join]
             a, b = rows[:, 0], rows[:, 1]
@@ -129,31 +90,81 @@ class PairShadow:
             both_new = (a >= sides[left].held) & (b >= sides[right].held)
             sooner = times[0] <= times[1] if left < right else times[0] < times[1]
             is_left = np.where(both_new, sooner, a < sides[left].held)
-            group = self._groups_of(
-                np.where(is_left, left, right), sides[left].key[a], np.where(is_left, *times)
-            )
-            self.actual += np.bincount(group[group >= 0], minlength=GROUPS)
+            earlier = np.where(is_left, places[left][a], places[right][b])
+            self.rows.lost[:] -= np.bincount(earlier[earlier >= 0], minlength=len(self.rows.key))
+
+    def _watched_at(self, sizes: list[int]) -> list[np.ndarray]:
+        """Return, for every row of every side, which watched row it is, or -1."""
+        if self._places is None:
+            self._places = [np.full(size, -1, np.int64) for size in sizes]
+            held = np.flatnonzero(self.rows.at >= 0)
+            for number, places in enumerate(self._places):
+                mine = held[self.rows.side[held] == number]
+                places[self.rows.at[mine]] = mine
+        return self._places
+
+    def forget(self, real: Join, gone: int) -> None:
+        """End the watch of rows that can meet nothing any more.
+
+        `gone` says how many rows the join evicted or rejected so far, watched or not.
+        """
+        if self.within is not None and real.watermark is not None:
+            self._close(self.rows.time + self.within < real.watermark)
+        if not self.share:
+            self.past["blind"] += gone - self.gone
+        self.gone = gone
+
+    def keep(self, number: int, kept: np.ndarray, size: int) -> None:
+        """Take note which rows of a side, given by position, are held on, out of how many."""
+        position = np.full(size + 1, -1, np.int64)  # the last: of a row that is not held
+        position[kept] = np.arange(len(kept))
+        mine = self.rows.side == number
+        self.rows.at[mine] = position[self.rows.at[mine]]
+        self._places = None
+
+    def _close(self, ended: np.ndarray) -> None:
+        """Add watched rows to what is past."""
+        if ended.any():
+            self.past = add(self.past, _weighed(self.rows.pick(ended)))
+            self.rows = self.rows.pick(~ended)
+            self._places = None
+
+    def resume(self, saved: dict[str, np.ndarray], held: Placed, gone: int) -> None:
+        """Go on beside a join that holds rows and lost some before."""
+        before = 0.0
+        if "past" in saved:
+            before = float(saved["share"][0])
+            self._load(saved)
+        else:  # nothing was watched, or by an earlier version
+            self.past["blind"], self.gone = float(gone), gone
+        if before and not self.share:
+            self._close(self.rows.at >= 0)
+        if self.share and not before:
+            self._watch(held)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
-        return {
-            "side": self.side.astype(np.int8),
-            "key": self.key,
-            "time": self.time,
-            "expected": self.expected,
-            "actual": self.actual,
-            "sample": np.array([self.sample]),
-        }
+        rows = self.rows._replace(side=self.rows.side.astype(np.int8))
+        past = np.array([self.past[name] for name in SUMS])
+        marks = {"past": past, "share": np.array([self.share]), "gone": np.array([self.gone])}
+        return rows._asdict() | marks | self.chances.save()
 
-    def load(self, saved: dict[str, np.ndarray]) -> bool:
-        """Go on from what was saved; False if that was nothing, or another sample."""
-        if not saved or saved["sample"][0] != self.sample:
-            return False
-        self.side = saved["side"].astype(np.int64)
-        self.key, self.time = saved["key"], saved["time"]
-        self.expected, self.actual = np.array(saved["expected"]), np.array(saved["actual"])
-        return True
+    def _load(self, saved: dict[str, np.ndarray]) -> None:
+        rows = Watched(*(np.array(saved[name]) for name in Watched._fields))
+        self.rows = rows._replace(side=rows.side.astype(np.int64))
+        self.past = dict(zip(SUMS, map(float, saved["past"]), strict=True))
+        self.gone = int(saved["gone"][0])
+        self.chances.load(saved)
 
     def sums(self) -> dict[str, float]:
         """Return what the estimate needs."""
-        return sums_of(self.actual, self.expected)
+        return add(self.past, _weighed(self.rows))
+
+
+def _weighed(rows: Watched) -> dict[str, float]:
+    return weighed(rows.chance, rows.met, rows.lost)
+
+
+def seed_of(plan: Plan, number: int) -> int:
+    """Return a seed of the sample of a bucket, which must not follow that of its policy."""
+    return (plan.seed << 20) + number + (1 << 62)

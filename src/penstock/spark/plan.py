@@ -4,6 +4,7 @@ A plan is made of plain values, so that it travels to the workers, and its finge
 whether a checkpoint was written by the same join.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
 
 from ..core.shape import Joins
 from ..errors import BadInput
@@ -18,7 +20,7 @@ from ..errors import BadInput
 Names = str | list[str] | tuple[str, ...]
 Output = tuple[tuple[int, str, str], ...]  # (input, its column, new name)
 
-KEY = "__penstock_key"
+KEY = "__penstock_key"  # how the 64-bit key is called in a packet, unless a column is called so
 WATERMARK = "spark.watermarkDelayMs"
 EXACT = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
@@ -35,7 +37,20 @@ class Input:
 
     def pays(self, name: str) -> bool:
         """Tell whether a column is payload: the engine itself holds time and whole-number keys."""
-        return name not in (KEY, self.time) and not (self.exact and name in self.keys)
+        return name != self.time and not (self.exact and name in self.keys)
+
+    @property
+    def packed(self) -> tuple[str, ...]:
+        """The columns of a packet: the 64-bit key first, by a name that no other column has.
+
+        >>> names, types = ("k", "t", "__penstock_key"), ("int", "timestamp", "int")
+        >>> Input(("k",), "t", names, types, exact=True).packed
+        ('__penstock_key_', 't', '__penstock_key')
+        """
+        key = KEY
+        while key in self.names:
+            key += "_"
+        return (key, *(name for name in self.names if self.pays(name) or name == self.time))
 
 
 @dataclass(frozen=True)
@@ -70,10 +85,9 @@ class Plan:
             "time": [i.time for i in self.inputs],
             "joins": [[stream for stream, _ in join] for join in self.joins],
             "within": self.within,
-            "buckets": self.buckets,
             "spark.sql.shuffle.partitions": self.partitions,  # the labels depend on it
+            "buckets": self.buckets,
             "layout": self.layout,
-            "budget counts": "bytes" if self.in_bytes else "rows",
         }
 
 
@@ -85,7 +99,10 @@ def as_names(on: Names, argument: str) -> tuple[str, ...]:
         or not names
         or not all(isinstance(name, str) for name in names)
     ):
-        raise BadInput(f"{argument} must name a column or several, got {on!r}")
+        raise BadInput(
+            f"{argument} must name a column ('k') or several (['k', 'v']), got {on!r}; pass names, "
+            "not columns"
+        )
     return tuple(names)
 
 
@@ -93,14 +110,19 @@ def check_frame(frame: Any, who: str) -> None:
     """Refuse what is no DataFrame, and one whose columns cannot be told apart by name."""
     if not hasattr(frame, "sparkSession"):  # classic and Connect have no class in common
         raise BadInput(f"the {who} frame must be a Spark DataFrame, got {type(frame).__name__}")
-    exactly = str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
-    seen = [name if exactly else name.lower() for name in frame.columns]
+    seen = [fold(frame, name) for name in frame.columns]
     for name, known in zip(frame.columns, seen, strict=True):
         if seen.count(known) > 1:
             raise BadInput(
                 f"column {name!r} is there {seen.count(known)} times in the {who} frame; rename "
                 "all but one of them"
             )
+
+
+def fold(frame: DataFrame, name: str) -> str:
+    """Return a column's name in a form that is equal where Spark takes two names for one."""
+    exactly = str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+    return name if exactly else name.lower()
 
 
 def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | None) -> Input:
@@ -111,6 +133,8 @@ def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | No
         _check_time(frame, who, time)
     check_keys(frame, who, keys)
     fields = frame.schema.fields
+    for field in fields:
+        _check_arrow(field, who)
     names = tuple(f.name for f in fields)
     kinds = tuple(f.dataType.simpleString() for f in fields)
     exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
@@ -125,6 +149,18 @@ def _check_time(frame: DataFrame, who: str, time: str) -> None:
             f"time column {time!r} of the {who} frame must be a timestamp, got "
             f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
         )
+
+
+def _check_arrow(field: T.StructField, who: str) -> None:
+    """Refuse a column that cannot travel to Python."""
+    try:
+        to_arrow_type(field.dataType, timezone="UTC")
+    except Exception:  # PySpark has changed its mind about which
+        raise BadInput(
+            f"column {field.name!r} of the {who} frame has the type "
+            f"{field.dataType.simpleString()}, which Spark cannot hand to Python; cast it (to a "
+            "string or a number), or drop it"
+        ) from None
 
 
 def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "on") -> None:
@@ -142,10 +178,13 @@ def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "
 
 def find_column(frame: DataFrame, who: str, name: str) -> None:
     """Refuse a name that the frame lacks."""
+    if not isinstance(name, str):
+        raise BadInput(f"a column of the {who} frame must be given by its name, got {name!r}")
     if name in frame.columns:
         return
-    near = get_close_matches(name, frame.columns, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    spelled = {each.lower(): each for each in frame.columns}
+    near = get_close_matches(name.lower(), list(spelled), n=1)
+    hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
     raise BadInput(
         f"the {who} frame has no column {name!r}; {hint}it has {', '.join(frame.columns)}"
     )
@@ -183,11 +222,6 @@ def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str
         )
 
 
-def key_column(source: Input) -> Column:
-    """Return the 64-bit key of a row; null if any of its columns is."""
-    return hashed_key(source.keys, source.exact).alias(KEY)
-
-
 def hashed_key(keys: tuple[str, ...], exact: bool) -> Column:
     """Return 64 bits that stand for key columns; one whole number (`exact`) is its own."""
     columns = [F.col(quote(name)) for name in keys]
@@ -204,26 +238,32 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def carried_delay(frames: list[tuple[DataFrame, Input]]) -> int | None:
-    """Return the longest watermark delay that the frames carry, in microseconds."""
-    found = [
-        (frame.schema[str(source.time)].metadata or {}).get(WATERMARK) for frame, source in frames
-    ]
-    known = [int(delay) for delay in found if delay is not None]
-    return 1000 * max(known) if known else None
+def carried_delay(frame: DataFrame, time: str | None) -> int | None:
+    """Return the watermark delay that a frame carries, in microseconds; None without one."""
+    delay = (frame.schema[str(time)].metadata or {}).get(WATERMARK)
+    return None if delay is None else 1000 * int(delay)
 
 
 def result_type(frames: list[DataFrame], output: Output) -> T.StructType:
-    """Return the type of the results of one join."""
+    """Return the type of the results of one join.
+
+    Nothing in it is promised not to be null: a held row may be older than such a promise.
+    """
     return T.StructType(
         [T.StructField(new, frames[number].schema[name].dataType) for number, name, new in output]
-    )
+    ).toNullable()
 
 
 def output_columns(
-    inputs: tuple[Input, ...], streams: tuple[int, ...], suffixes: tuple[str, ...]
+    inputs: tuple[Input, ...],
+    streams: tuple[int, ...],
+    suffixes: tuple[str, ...],
+    folded: Callable[[str], str],
 ) -> Output:
-    """Return where each output column comes from: keys once, then the rest frame by frame."""
+    """Return where each output column comes from: keys once, then the rest frame by frame.
+
+    `folded` returns a name in a form that is equal where Spark takes two names for one.
+    """
     keys = inputs[streams[0]].keys
     columns = [(streams[0], name, name) for name in keys]
     rest = [
@@ -232,15 +272,15 @@ def output_columns(
         for name in inputs[stream].names
         if name not in inputs[stream].keys
     ]
-    plain = [name for _, _, name in rest] + list(keys)
+    plain = [folded(name) for name in (*(name for _, _, name in rest), *keys)]
     for leg, stream, name in rest:
-        new = name + suffixes[leg] if plain.count(name) > 1 else name
+        new = name + suffixes[leg] if plain.count(folded(name)) > 1 else name
         columns.append((stream, name, new))
-    names = [new for _, _, new in columns]
-    for name in names:
-        if names.count(name) > 1:
+    names = [folded(new) for _, _, new in columns]
+    for _, _, new in columns:
+        if names.count(folded(new)) > 1:
             raise BadInput(
-                f"the result would have the column {name!r} twice; rename it in a frame, or pass "
+                f"the result would have the column {new!r} twice; rename it in a frame, or pass "
                 "other suffixes="
             )
     return tuple(columns)

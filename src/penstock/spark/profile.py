@@ -10,8 +10,10 @@ from pyspark.sql import DataFrame
 
 from ..errors import BadInput
 from ..workloads.draws import at_least
+from .checks import whole
 from .keyed import keyed_rows
 from .plan import as_names
+from .workers import check_workers
 
 if TYPE_CHECKING:
     from ..profiling import Profile
@@ -75,6 +77,8 @@ def profile(
     default = STREAM_ROWS if frame.isStreaming else ROWS
     size = default if rows is None else rows
     at_least("rows", size, FEWEST)
+    whole(seed, "seed", 0)
+    check_workers(frame.sparkSession)
     if frame.isStreaming:
         from .profile_stream import start
 

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from .plan import KEY, Input
+from .alike import concatenated
+from .pieces import column_bytes
+from .plan import Input
+from .wide import narrowed, take_column, widened
 
 WHOLE = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 
@@ -35,11 +37,11 @@ def read_side(
     """Put the tables of a micro-batch behind the rows held."""
     keys, times, nulls, payloads = [key], [time], [np.zeros(len(key), bool)], [payload]
     for table in new:
-        column = table.column(KEY).combine_chunks()
+        column = table.column(0).combine_chunks()
         keys.append(column.fill_null(0).to_numpy(zero_copy_only=False))
         nulls.append(column.is_null().to_numpy(zero_copy_only=False))
         times.append(as_microseconds(table.column(source.time)))
-        payloads.append(table.select([name for name in table.column_names if source.pays(name)]))
+        payloads.append(table.select([name for name in source.names if source.pays(name)]))
     columns = (np.concatenate(keys), np.concatenate(times), np.concatenate(nulls))
     return Side(together(payloads), *columns, len(key))
 
@@ -47,7 +49,7 @@ def read_side(
 def column_of(source: Input, side: Side, name: str, rows: np.ndarray) -> Any:
     """Return a column of some rows, wherever it lives."""
     if source.pays(name):
-        return side.payload.column(name).take(pa.array(rows))
+        return take_column(side.payload, name, pa.array(rows))
     kind = source.types[source.names.index(name)]
     if name == source.time:
         zone = None if kind == "timestamp_ntz" else "UTC"
@@ -66,31 +68,20 @@ def as_microseconds(column: pa.ChunkedArray) -> np.ndarray:
 def together(tables: list[pa.Table]) -> pa.Table:
     """Return the rows of all tables; one without columns says nothing about its rows."""
     some = [table for table in tables if table.num_columns]
-    return pa.concat_tables(some).combine_chunks() if some else pa.table({})
+    return concatenated(widened(some)).combine_chunks() if some else pa.table({})
 
 
 def take_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
-    """Return some rows of a table; one without columns stays as it is."""
-    return table.take(pa.array(rows)).combine_chunks() if table.num_columns else table
+    """Return some rows of a table, each at most once; one without columns stays as it is."""
+    if not table.num_columns:
+        return table
+    return narrowed(table.take(pa.array(rows)).combine_chunks())
 
 
 def row_bytes(table: pa.Table, rows: int) -> np.ndarray:
-    """Return about how many bytes each row takes: its strings exactly, the rest on average."""
+    """Return about how many bytes each row takes: texts and lists exactly, the rest on average."""
     total = np.zeros(rows, np.int64)
-    for column in table.columns:
-        if _has_length(column.type):
-            lengths = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
-            total += lengths + 4
-        elif rows:
-            total += -(-column.nbytes // rows)
+    if rows:
+        for column in table.columns:
+            total += column_bytes(column)
     return total
-
-
-def _has_length(kind: pa.DataType) -> bool:
-    tests = (
-        pa.types.is_string,
-        pa.types.is_binary,
-        pa.types.is_large_string,
-        pa.types.is_large_binary,
-    )
-    return any(test(kind) for test in tests)

@@ -9,9 +9,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 SETTINGS = {
     "spark.sql.shuffle.partitions": None,  # one per core
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
+    BATCH: "10000",  # as Spark has it; see check_settings
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -40,21 +41,36 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
 
 
 def check_settings(session: Any) -> None:
-    """Say once what would slow the join down, with the way out."""
-    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
-    size = int(session.conf.get(name, "10000"))
-    if 0 < size < SMALLEST_BATCH and name not in _told:
-        _told.add(name)
+    """Say once what would slow the join down or fill the memory, with the way out."""
+    size = batch_rows(session)
+    harm = None
+    if size is None:
+        harm = f"{BATCH} is 0: all results of a micro-batch then stay in memory until its end"
+    elif size < SMALLEST_BATCH:
+        harm = f"{BATCH} is {size}: rows come to Python in small batches, which is slow"
+    if harm is not None and BATCH not in _told:
+        _told.add(BATCH)
         warnings.warn(
-            f"{name} is {size}: rows come to Python in small batches, which is slow; "
-            f'set it with spark.conf.set("{name}", "200000")',
+            f'{harm}; set it with spark.conf.set("{BATCH}", "{SMALLEST_BATCH}")',
             stacklevel=3,
         )
+
+
+def batch_rows(session: Any) -> int | None:
+    """Return how many rows travel together between Spark and Python, None for no limit."""
+    size = int(session.conf.get(BATCH, "10000"))
+    return size if size > 0 else None
 
 
 def partitions(session: Any) -> int:
     """Return how many partitions a shuffle has in this session."""
     return int(session.conf.get("spark.sql.shuffle.partitions", "200"))
+
+
+def uses_wide_types(session: Any) -> bool:
+    """Tell whether Spark hands texts to Python with offsets of 64 bits."""
+    wide = session.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
+    return str(wide).lower() == "true"
 
 
 def watermark_clock(session: Any) -> str:

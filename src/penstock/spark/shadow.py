@@ -2,8 +2,12 @@
 
 Keys are sampled by a hash, so that all tuples of a sampled key are in the sample. The shadow
 keeps key, side and time only, and keeps all of them for as long as they live. What it finds in
-the sample is what there was to find; what the real join found of it gives the recall. Sampled
-keys fall into groups, whose spread tells how far the sample may be off.
+the sample is what there was to find; what the join itself found of it tells how much was lost.
+Sampled keys fall into groups, whose spread tells how far the sample may be off.
+
+At a restart the share of keys can become smaller, and the shadow goes on with some of its keys. A
+larger share is not taken: what the join had lost of the other keys is not known. Without a budget
+the shadow goes on, since rows lost before still lose results.
 """
 
 import numpy as np
@@ -11,11 +15,13 @@ import numpy as np
 from ..core.jit import jit, kernel
 from ..core.rng import mix
 from ..engines import Join
-from .estimate import GROUPS, sums_of
+from .estimate import SUMS, add, no_sums, weighed_groups
 from .plan import Plan
 from .results import Results
 from .rows import Side
+from .watched import Placed, placed
 
+GROUPS = 32  # per bucket
 SALT = np.uint64(0x2545F4914F6CDD1D)  # the sample must not follow the buckets
 
 
@@ -31,10 +37,10 @@ def _groups(keys, threshold, out):
         out[i] = _group(keys[i], threshold)
 
 
-def groups_of(keys: np.ndarray, sample: float) -> np.ndarray:
+def groups_of(keys: np.ndarray, share: float) -> np.ndarray:
     """Return the group of each key, or -1 if it is not in the sample."""
     out = np.empty(len(keys), np.int64)
-    _groups(np.ascontiguousarray(keys), np.uint64(round(sample * 2**53)), out)
+    _groups(np.ascontiguousarray(keys), np.uint64(round(share * 2**53)), out)
     return out
 
 
@@ -42,59 +48,108 @@ class KeyShadow:
     """The exact join of the sampled keys of one bucket."""
 
     def __init__(self, plan: Plan):
-        self.sample = plan.sample
+        self.plan = plan
+        self.share = plan.sample
+        self.past = no_sums()  # of shares that were in force before
+        self.gone = 0  # rows evicted or rejected so far
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with no rows and no results."""
+        plan = self.plan
         self.join = Join(
             budget=None, within=plan.within, delay=plan.delay, clock=plan.clock, joins=plan.joins
         )
-        self.expected = np.zeros(GROUPS, np.int64)
-        self.actual = np.zeros(GROUPS, np.int64)
+        self.met = np.zeros(GROUPS, np.int64)
+        self.found_of = np.zeros(GROUPS, np.int64)
+        self.rows = np.zeros(2, np.int64)  # taken, and watched
 
-    def take(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> None:
-        """Take the rows that the real join takes; those of other keys are passed over."""
-        group = groups_of(key, self.sample)
+    def take(self, rows: Placed) -> None:
+        """Take the rows that the join takes; those of other keys are passed over."""
+        if not self.share:
+            return
+        group = groups_of(rows.key, self.share)
         mine = group >= 0
+        self.rows += len(mine), mine.sum()
         if not mine.any():
             return
-        before = groups_of(self.join.tuples["key"][:, 0], self.sample)
-        found = self.join.push(side[mine], key[mine], time[mine]).rows[:, 0]
+        before = groups_of(self.join.tuples["key"][:, 0], self.share)
+        found = self.join.push(rows.side[mine], rows.key[mine], rows.time[mine]).rows[:, 0]
         belongs = np.concatenate([before, group[mine]])[found]
-        self.expected += np.bincount(belongs, minlength=GROUPS)
+        self.met += np.bincount(belongs, minlength=GROUPS)
         self.join.renumber()
 
     def found(self, sides: list[Side], results: Results) -> None:
-        """Take note of the results that the real join produced."""
+        """Take note of results that the join produced, perhaps not all of a micro-batch."""
         for join, rows in results.found:
             first = self.join.form.shape.joins[join][0][0]
-            group = groups_of(sides[first].key[rows[:, 0]], self.sample)
-            self.actual += np.bincount(group[group >= 0], minlength=GROUPS)
+            group = groups_of(sides[first].key[rows[:, 0]], self.share)
+            self.found_of += np.bincount(group[group >= 0], minlength=GROUPS)
 
-    def forget(self, real: Join) -> None:
-        """Let go what has no future by the clock of the real join, which sees more rows."""
+    def forget(self, real: Join, gone: int) -> None:
+        """Expire rows by the clock of the join itself, which sees more rows.
+
+        `gone` says how many rows the join evicted or rejected so far, watched or not.
+        """
         self.join.advance(real.reached)
+        if not self.share:
+            self.past["blind"] += gone - self.gone
+        self.gone = gone
 
-    def start(self, side: np.ndarray, key: np.ndarray, time: np.ndarray) -> None:
-        """Begin beside a join that holds rows already; what it lost before is not known."""
-        mine = groups_of(key, self.sample) >= 0
-        order = np.lexsort((side[mine], time[mine]))
-        self.join.push(side[mine][order], key[mine][order], time[mine][order])
+    def keep(self, number: int, kept: np.ndarray, size: int) -> None:
+        """Do nothing: keys are watched, whichever of their rows are held."""
+
+    def resume(self, saved: dict[str, np.ndarray], held: Placed, gone: int) -> None:
+        """Go on beside a join that holds rows and lost some before."""
+        wanted = self.share
+        if "past" not in saved:  # no keys were watched, or by an earlier version
+            self.past["blind"], self.gone = float(gone), gone
+            self._start(held)
+            return
+        self._load(saved)
+        before = self.share
+        if not before or wanted < before:
+            self.past = self.sums()
+            if before:
+                tuples = self.join.tuples
+                held = placed(tuples["stream"], tuples["key"][:, 0], tuples["time"])
+                if not wanted:  # rows lost before go on losing results
+                    self.past["blind"] += gone
+            self.share = wanted
+            self._begin()
+            self._start(held)
+
+    def _start(self, rows: Placed) -> None:
+        """Begin with rows that were taken before; their results among each other are counted."""
+        mine = groups_of(rows.key, self.share) >= 0
+        side, key, time = rows.side[mine], rows.key[mine], rows.time[mine]
+        order = np.lexsort((side, time))
+        self.join.push(side[order], key[order], time[order], emit=False)
         self.join.renumber()
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
-        mine = {"expected": self.expected, "actual": self.actual}
-        return self.join.save() | mine | {"sample": np.array([self.sample])}
+        return self.join.save() | {
+            "met": self.met,
+            "found": self.found_of,
+            "rows": self.rows,
+            "past": np.array([self.past[name] for name in SUMS]),
+            "share": np.array([self.share]),
+            "gone": np.array([self.gone]),
+        }
 
-    def load(self, saved: dict[str, np.ndarray]) -> bool:
-        """Go on from what was saved; False if that was nothing, or a sample of other keys."""
-        if not saved or saved["sample"][0] != self.sample:
-            return False
+    def _load(self, saved: dict[str, np.ndarray]) -> None:
         delay = self.join.delay
         self.join = Join.restore(saved)
         self.join.delay = delay
-        self.expected = np.array(saved["expected"])
-        self.actual = np.array(saved["actual"])
-        return True
+        self.met, self.found_of = np.array(saved["met"]), np.array(saved["found"])
+        self.rows = np.array(saved["rows"])
+        self.past = dict(zip(SUMS, map(float, saved["past"]), strict=True))
+        self.share, self.gone = float(saved["share"][0]), int(saved["gone"][0])
 
     def sums(self) -> dict[str, float]:
         """Return what the estimate needs."""
-        return sums_of(self.actual, self.expected)
+        if not self.share:
+            return self.past
+        lost = self.met - self.found_of
+        return add(self.past, weighed_groups(self.share, self.met, lost, *self.rows.tolist()))

@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import BadState
+from .differences import first_difference
 from .packets import from_ipc, to_ipc
 
 MAGIC = b"PENSTOCK"
 FORMAT = 1
+DAMAGED = "the state of a bucket is damaged: its length or checksum is not as written"
 PREFIX = struct.Struct("<8sIIIIQ")  # magic, format, header's length and checksum, parts', total
 
 
@@ -76,19 +78,11 @@ def seal(header: bytes, parts: list[bytes]) -> bytes:
 def decode(blob: bytes) -> Stored:
     """Return the state of a binary, or say why it cannot be one."""
     view = memoryview(blob)
-    if len(view) < PREFIX.size or bytes(view[:8]) != MAGIC:
-        raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
-    _, version, length, of_header, of_parts, total = PREFIX.unpack_from(view)
-    if version != FORMAT:
-        raise BadState(
-            f"the checkpoint has state of format {version}, this Penstock reads format {FORMAT}; "
-            "restart with the version that wrote it"
-        )
-    header_bytes = bytes(view[PREFIX.size : PREFIX.size + length])
+    length, of_parts, total = _check_prefix(view)
+    header_bytes = _header(view, length)
     body = view[PREFIX.size + length :]
-    whole = total == len(view) and zlib.crc32(header_bytes) == of_header
-    if not whole or zlib.crc32(body) != of_parts:
-        raise BadState("the state of a bucket is damaged: its length or checksum is not as written")
+    if total != len(view) or zlib.crc32(body) != of_parts:
+        raise BadState(DAMAGED)
     header = json.loads(header_bytes)
     arrays = {
         name: np.frombuffer(body[at : at + size], _from_text(kind)).reshape(shape)
@@ -96,6 +90,34 @@ def decode(blob: bytes) -> Stored:
     }
     payloads = [from_ipc(body[at : at + size]) for at, size in header["payloads"]]
     return Stored(header["fingerprint"], arrays, payloads, header["totals"])
+
+
+def read_fingerprint(start: bytes) -> dict[str, Any]:
+    """Return the fingerprint of a binary of which perhaps only the start is at hand."""
+    view = memoryview(start)
+    length, _, _ = _check_prefix(view)
+    found: dict[str, Any] = json.loads(_header(view, length))["fingerprint"]
+    return found
+
+
+def _check_prefix(view: memoryview) -> tuple[int, int, int]:
+    """Return the header's length, the checksum of the parts and the length of the whole."""
+    if len(view) < PREFIX.size or bytes(view[:8]) != MAGIC:
+        raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
+    _, version, length, _, of_parts, total = PREFIX.unpack_from(view)
+    if version != FORMAT:
+        raise BadState(
+            f"the checkpoint has state of format {version}, this Penstock reads format {FORMAT}; "
+            "restart with the version that wrote it"
+        )
+    return length, of_parts, total
+
+
+def _header(view: memoryview, length: int) -> bytes:
+    header = bytes(view[PREFIX.size : PREFIX.size + length])
+    if zlib.crc32(header) != PREFIX.unpack_from(view)[3]:
+        raise BadState(DAMAGED)
+    return header
 
 
 def _dtype(dtype: np.dtype) -> Any:
@@ -111,11 +133,10 @@ def _from_text(kind: Any) -> np.dtype:
 
 def check_fingerprint(found: dict[str, Any], wanted: dict[str, Any], what: str = "join") -> None:
     """Refuse state that was written by another query, naming what differs."""
-    wanted = json.loads(json.dumps(wanted))
-    for name, value in wanted.items():
-        if found.get(name) != value:
-            raise BadState(
-                f"the checkpoint was written by a {what} with other {name}: {found.get(name)}, "
-                f"and now {value}; start with a new checkpoint, or {what} as before (nothing was "
-                "changed in it)"
-            )
+    other = first_difference(found, json.loads(json.dumps(wanted)), what)
+    if other is not None:
+        written_by = found.get("operator", "join")
+        raise BadState(
+            f"the checkpoint was written by a {written_by}{other.before}, and now {other.now}; "
+            f"{other.way_out}, or start with a new checkpoint (nothing was changed in this one)"
+        )

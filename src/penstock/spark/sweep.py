@@ -21,6 +21,7 @@ from ..grid import Given, Ledger, Work, key_of
 from ..grid.cells import find_work, name_of
 from ..simulation import simulate_cell
 from .session import partitions
+from .workers import check_workers
 
 AT_ONCE = 3  # jobs
 PARTS = 12  # jobs in all, unless they would be too small or too large
@@ -46,6 +47,7 @@ def sweep(
     work: what is done with a cell; the workers must be able to import it.
     folder: where the driver writes down what is done; what is found there is not done again.
     """
+    check_workers(session)
     ledger = Ledger(folder)
     keys = [key_of(work, given) for given in cells]
     given_by = dict(zip(keys, cells, strict=True))

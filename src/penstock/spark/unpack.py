@@ -4,14 +4,30 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
+from .alike import fitted
 from .packets import from_ipc, settle
 
 
 def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn the packets of one join into rows; for `mapInArrow`."""
+    """Turn packets whose rows have one schema into rows; for `mapInArrow`."""
     for _, table in _tables(batches):
         yield from table.to_batches()
     settle()
+
+
+def unpack_as(schema: pa.Schema) -> Callable:
+    """Return the function for `mapInArrow` that turns the packets of one join into rows.
+
+    Buckets that hold rows since before a restart may describe them otherwise than those that do
+    not; Spark wants one schema of all.
+    """
+
+    def unpack_join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _, table in _tables(batches):
+            yield from fitted(table, schema).to_batches()
+        settle()
+
+    return unpack_join
 
 
 def make_unpacker(names: list[str], kinds: list[pa.DataType]) -> Callable:

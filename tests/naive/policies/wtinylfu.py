@@ -25,9 +25,11 @@ class Sketch:
     """Approximate counts of keys: never too low (but for forgetting), too high on collisions."""
 
     def __init__(self, at_least):
-        self.width = 64
-        while self.width < at_least:
-            self.width *= 2
+        keys = 64
+        while keys < at_least:
+            keys *= 2
+        self.width = 4 * keys
+        self.sample = 10 * keys  # additions between two halvings
         self.rows = [Counter() for _ in SEEDS]  # position -> count; sparse, as most stay 0
         self.additions = 0
 
@@ -35,7 +37,7 @@ class Sketch:
         for row, position in zip(self.rows, self._positions(key), strict=True):
             row[position] = min(LARGEST, row[position] + 1)
         self.additions += 1
-        if self.additions >= 10 * self.width:
+        if self.additions >= self.sample:
             self._halve()
 
     def estimate(self, key):

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from penstock.engines import Lookup
 from penstock.errors import BadInput, BadState, Unreachable
 from penstock.relations import as_source
+from penstock.spark import wide
 from penstock.spark.bucket import SLOT_BYTES
 from penstock.spark.enrich import bucket as buckets
 from penstock.spark.enrich.bucket import LookupBucket
+from penstock.spark.packets import from_ipc
+from penstock.spark.pieces import BYTES
 from tests.compare import cut
 from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
 
@@ -226,7 +229,7 @@ def test_other_buckets_are_refused():
     run = Run(make_plan(Shop(), buckets=2))
     run.take(events([1, 2]))
     run.plan = replace(run.plan, buckets=1)
-    with pytest.raises(BadState, match="written by a lookup with other buckets: 2, and now 1"):
+    with pytest.raises(BadState, match="buckets=2, and now with buckets=1"):
         run.take(events([1]))
 
 
@@ -263,3 +266,34 @@ def test_an_idle_bucket_reports_and_writes_nothing():
 def test_memory_is_split_between_buckets():
     plan = make_plan(Shop(), memory=5, buckets=2)
     assert [LookupBucket(plan, number).cache.budget for number in range(2)] == [3, 2]
+
+
+def test_one_large_row_and_many_events():
+    """A row of 100 kB for each of 22,000 events: 2.2 GB, and an array of texts holds 2 GB."""
+    shop, count = Shop(range(2)), 22_000
+    shop.rows[1] = "x" * 100_000
+    bucket = LookupBucket(make_plan(shop), 0)
+    sizes = []
+    for packet in bucket.stream([events([1] * count)]):
+        table = from_ipc(packet.rows)
+        assert table["name"][0].as_py() == shop.rows[1]
+        assert len(packet.rows) < BYTES + 4096
+        sizes.append(table.num_rows)
+    assert sum(sizes) == count == bucket.totals["found"]
+
+
+def test_pieces_of_events_are_bounded_by_their_bytes(monkeypatch):
+    monkeypatch.setattr(buckets, "PIECE_BYTES", 100)
+    shop = Shop(range(9))
+    outcome = Run(make_plan(shop)).take(events([1, 2, 3, 4] * 5))
+    assert rows_of(outcome) == [(k, v, f"row {k}") for v, k in enumerate([1, 2, 3, 4] * 5)]
+    assert len(outcome.packets) > 2
+
+
+def test_rows_at_hand_beyond_the_limit_of_an_array(monkeypatch):
+    keys = [1, 2, 3, 1, 200, 2]
+    expected = rows_of(Run(make_plan(Shop(range(9)))).take(events(keys)))
+    monkeypatch.setattr(wide, "MOST", 8)
+    run = Run(make_plan(Shop(range(9))))
+    for _ in range(2):  # fetched, then cached
+        assert rows_of(run.take(events(keys))) == expected

@@ -6,7 +6,7 @@ asked, so that it knows how large each row is, and no key is fetched twice for o
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,18 +19,20 @@ from ...relations.answers import said
 from ..bucket import SLOT_BYTES
 from ..keys import equal
 from ..packets import from_ipc
-from ..plan import KEY
-from ..results import Outcome, Packet
-from ..rows import row_bytes
+from ..pieces import pieces
+from ..results import Ending, Packet, Packets, Streaming
+from ..rows import row_bytes, together
 from ..store import Stored, check_fingerprint, decode, encode
+from ..wide import take_column
 from . import ages
 from .events import Events, read_events, to_packets
 from .figures import COUNTED
-from .held import Rows, held_in, place_of
+from .held import Rows, held_in, numbered, place_of
 from .plan import LookupPlan
 
 EVENTS, CHANGES = 0, 1  # the sides that packets come from
 PIECE = 250_000  # events served at a time; as many rows may be at hand beside the cache
+PIECE_BYTES = 256 << 20  # and about so many bytes of events
 
 
 def now() -> int:
@@ -38,7 +40,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-class LookupBucket:
+class LookupBucket(Streaming):
     """The cache of the keys that fall into one bucket."""
 
     def __init__(
@@ -59,9 +61,10 @@ class LookupBucket:
             self._resume(decode(state), number)
 
     def _no_rows(self) -> Rows:
-        names = [name for name, _ in self.plan.columns]
-        empty = self.plan.promised.empty_table().select(names)
-        return Rows(empty, np.empty(0, bool), np.empty(0, np.int64))
+        kinds = [self.plan.promised.field(name).type for name, _ in self.plan.columns]
+        kinds = [pa.null()] * self.plan.held_keys + kinds
+        fields = [pa.field(str(place), kind) for place, kind in enumerate(kinds)]
+        return Rows(pa.schema(fields).empty_table(), np.empty(0, bool), np.empty(0, np.int64))
 
     def _resume(self, stored: Stored, number: int) -> None:
         """Go on where an earlier micro-batch stopped, perhaps with other memory or policy."""
@@ -70,41 +73,43 @@ class LookupBucket:
         if any(stored.fingerprint.get(n) != value for n, value in self.plan.meaning.items()):
             return  # other columns or another relation: what was cached is of no use
         saved = stored.part("cache.")
-        rows = Rows(stored.payloads[0], stored.arrays["found"], stored.arrays["sent"])
+        rows = self._no_rows()
+        if len(stored.arrays["found"]):
+            table = numbered(stored.payloads[0])
+            rows = Rows(table, stored.arrays["found"], stored.arrays["sent"])
         self.held = held_in(saved["slot"].astype(np.int64), rows)
         self.cache = Lookup.restore(saved, policy=self.plan.policy, budget=self.plan.budget(number))
 
-    def take(
+    def stream(
         self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Outcome:
+    ) -> Packets:
         """Take the packets of one micro-batch and return the events with their rows."""
         if self.stored_bytes and not any(packet for _, packet in packets):
-            return Outcome([], self._report(self.stored_bytes), None)
-        made = self.serve(packets)
+            return Ending(self._report(self.stored_bytes), None)
+        yield from self.serve(packets)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
-        return Outcome(made, self._report(len(state)), state)
+        return Ending(self._report(len(state)), state)
 
-    def serve(self, packets: list[tuple[int, bytes]]) -> list[Packet]:
+    def serve(self, packets: list[tuple[int, bytes]]) -> Iterator[Packet]:
         """Take changes first, then the events in their order."""
         tables: list[list[pa.Table]] = [[], []]
         for side, packet in packets:
             if packet:
                 tables[side].append(from_ipc(packet))
         for table in tables[CHANGES]:
-            self._invalidate(table.column(KEY).drop_null().to_numpy())
-        made: list[Packet] = []
+            self._invalidate(table.column(0).drop_null().to_numpy())
         if tables[EVENTS]:
             whole = pa.concat_tables(tables[EVENTS])
-            for first in range(0, whole.num_rows, PIECE):
-                made += self._serve(read_events(self.plan.events, whole.slice(first, PIECE)))
-        return made
+            for part in pieces(row_bytes(whole, whole.num_rows), PIECE, PIECE_BYTES):
+                some = whole.slice(part.start, part.stop - part.start).combine_chunks()
+                yield from self._serve(read_events(self.plan.events, some))
 
     def _invalidate(self, keys: np.ndarray) -> None:
         self.totals["changes"] += len(keys)
         self.totals["invalidated"] += int(self.cache.discard(keys).sum())
 
-    def _serve(self, events: Events) -> list[Packet]:
+    def _serve(self, events: Events) -> Iterator[Packet]:
         """Give every event its row."""
         self._expire()
         hand, at = self._gather(events)
@@ -158,11 +163,10 @@ class LookupBucket:
         for name, count in self.fetcher.counts.items():
             self.totals[name] += count - before[name]
         names = [name for name, _ in self.plan.columns]
-        table = answer.rows.select(names).take(pa.array(answer.row, mask=answer.row < 0))
-        if not self.plan.events.exact:
-            for place, name in enumerate(self.plan.events.keys):
-                table = table.add_column(place, f"{KEY}_{place}", keys.column(name))
-        return Rows(table.combine_chunks(), answer.row >= 0, answer.sent)
+        found = together([answer.rows.select(names)])
+        table = found.take(pa.array(answer.row, mask=answer.row < 0))
+        held = keys.select(range(self.plan.held_keys))
+        return Rows(numbered(held, table).combine_chunks(), answer.row >= 0, answer.sent)
 
     def _tell_apart(self, events: Events, hand: Rows, at: np.ndarray) -> tuple[Rows, np.ndarray]:
         """Return which row each event with a key gets: equal hashes alone are not enough.
@@ -174,7 +178,7 @@ class LookupBucket:
             return hand, row
         same = np.ones(len(row), bool)
         for place, name in enumerate(self.plan.events.keys):
-            theirs = hand.table.column(f"{KEY}_{place}").take(pa.array(row))
+            theirs = take_column(hand.table, place, pa.array(row))
             same &= equal(events.key_columns.column(name).take(pa.array(events.known)), theirs)
         odd = np.flatnonzero(~same)
         if not len(odd):

@@ -1,14 +1,17 @@
 """The events of a piece of work as columns, and as packets once they have their rows."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..packets import to_ipc
-from ..plan import KEY, Input
-from ..results import ROWS, Packet
-from ..rows import WHOLE
+from ..pieces import BYTES, ROWS, pieces
+from ..plan import Input
+from ..results import Packet
+from ..rows import WHOLE, row_bytes
+from ..wide import take_column
 from .held import Rows
 from .plan import LookupPlan
 
@@ -27,7 +30,7 @@ class Events(NamedTuple):
 
 def read_events(source: Input, table: pa.Table) -> Events:
     """Return events as they come in packets."""
-    column = table.column(KEY).combine_chunks()
+    column = table.column(0).combine_chunks()
     known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
     key = column.drop_null().to_numpy(zero_copy_only=False)
     different, first, number = np.unique(key, return_index=True, return_inverse=True)
@@ -45,10 +48,10 @@ def column_of(source: Input, table: pa.Table, name: str) -> pa.ChunkedArray:
     """Return a column of the events; a whole-number key travels as the key itself."""
     if source.pays(name):
         return table.column(name)
-    return table.column(KEY).cast(WHOLE[source.types[source.names.index(name)]])
+    return table.column(0).cast(WHOLE[source.types[source.names.index(name)]])
 
 
-def to_packets(plan: LookupPlan, events: Events, hand: Rows, row: np.ndarray) -> list[Packet]:
+def to_packets(plan: LookupPlan, events: Events, hand: Rows, row: np.ndarray) -> Iterator[Packet]:
     """Return the events with their rows; `row` says which row each event with a key has."""
     size = events.table.num_rows
     rows = np.full(size, -1)
@@ -56,10 +59,14 @@ def to_packets(plan: LookupPlan, events: Events, hand: Rows, row: np.ndarray) ->
     shown = np.arange(size)
     if plan.how == "inner":
         shown = events.known[hand.found[row]]
-    return [
-        Packet(0, to_ipc(_joined(plan, events, hand, rows, shown[first : first + ROWS])))
-        for first in range(0, len(shown), ROWS)
-    ]
+    for piece in pieces(_bytes(events, hand, rows[shown], shown), ROWS, BYTES):
+        yield Packet(0, to_ipc(_joined(plan, events, hand, rows, shown[piece])))
+
+
+def _bytes(events: Events, hand: Rows, rows: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """Return about how many bytes each event takes together with its row."""
+    theirs = np.append(row_bytes(hand.table, len(hand)), 0)  # the last one is for those without
+    return row_bytes(events.table, events.table.num_rows)[shown] + theirs[rows]
 
 
 def _joined(
@@ -69,6 +76,6 @@ def _joined(
     columns = {
         name: column_of(plan.events, events.table, name).take(mine) for name in plan.events.names
     }
-    for name, new in plan.columns:
-        columns[new] = hand.table.column(name).take(theirs)
+    for place, (_, new) in enumerate(plan.columns, plan.held_keys):
+        columns[new] = take_column(hand.table, place, theirs)
     return pa.table(columns)

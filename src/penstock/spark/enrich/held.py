@@ -5,11 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ..rows import take_rows, together
+
 
 class Rows(NamedTuple):
     """One row per key; a key that the relation lacks has a row of nulls."""
 
-    table: pa.Table  # the key columns, unless the key stands for itself, and the wanted ones
+    table: pa.Table  # `numbered`: the key, unless it stands for itself, then the wanted columns
     found: np.ndarray  # bool[n]: the relation has it
     sent: np.ndarray  # int64[n]: when it was asked for, in microseconds
 
@@ -17,20 +19,25 @@ class Rows(NamedTuple):
         return len(self.found)
 
     def take(self, which: np.ndarray) -> "Rows":
-        """Return some of the rows."""
-        return Rows(
-            self.table.take(pa.array(which)).combine_chunks(), self.found[which], self.sent[which]
-        )
+        """Return some of the rows, each at most once."""
+        return Rows(take_rows(self.table, which), self.found[which], self.sent[which])
 
     def plus(self, more: "Rows") -> "Rows":
         """Return these rows and then some more."""
         if not len(self):
             return more
         return Rows(
-            pa.concat_tables([self.table, more.table]).combine_chunks(),
+            together([self.table, more.table]),
             np.concatenate([self.found, more.found]),
             np.concatenate([self.sent, more.sent]),
         )
+
+
+def numbered(*tables: pa.Table) -> pa.Table:
+    """Return all columns as a table: by their places, since names of two sources may be equal."""
+    fields = [field for table in tables for field in table.schema]
+    schema = pa.schema([field.with_name(str(place)) for place, field in enumerate(fields)])
+    return pa.Table.from_arrays([each for table in tables for each in table.columns], schema=schema)
 
 
 class Held(NamedTuple):

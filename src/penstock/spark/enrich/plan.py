@@ -49,6 +49,11 @@ class LookupPlan:
             "memory counts": "bytes" if self.in_bytes else "rows",
         }
 
+    @property
+    def held_keys(self) -> int:
+        """How many key columns stand before the relation's in a cached row, to be compared."""
+        return 0 if self.events.exact else len(self.events.keys)
+
     def budget(self, number: int) -> int:
         """Return what one bucket may hold."""
         return split_budget(self.memory, self.buckets)[number]

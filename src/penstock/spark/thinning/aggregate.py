@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from ...errors import BadInput
 from ...precision.queries import Query, bounds, refreshes
 from ..plan import Names, as_names, check_frame, check_keys, find_column, quote
+from ..workers import check_workers
 from .thin import NUMBERS
 
 ANSWER = ("low", "high", "within", "refresh")
@@ -50,6 +51,7 @@ def bounded_agg(
     query = Query(kind, within, relative, at).checked()
     groups = as_names(by, "by") if by else ()
     _check(df, key, low, high, cost, groups)
+    check_workers(df.sparkSession)
     numbers = [low, high] if cost is None else [low, high, cost]
     # Names may hold dots, which applyInArrow cannot take.
     short = {name: f"g{place}" for place, name in enumerate(groups)}
@@ -88,7 +90,7 @@ def _check(
     if groups:
         check_keys(df, "intervals", groups, "by")
     for name in groups:
-        if name in ANSWER:
+        if name.lower() in ANSWER:
             raise BadInput(f"column {name!r} of by has the name of a result; rename it")
 
 

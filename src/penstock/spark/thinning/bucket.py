@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...precision.thinning import KINDS
-from ..results import Outcome
+from ..results import Ending, Packets, Streaming
 from ..store import Stored, check_fingerprint, decode, encode
 from .figures import COUNTED
 from .plan import ThinPlan
 from .rows import QUERIES, READINGS, Side, read_side, to_packets
 
 
-class ThinBucket:
+class ThinBucket(Streaming):
     """The sources of the keys that fall into one bucket."""
 
     def __init__(self, plan: ThinPlan, number: int, state: bytes | None = None):
@@ -29,12 +29,12 @@ class ThinBucket:
             self.totals |= stored.totals
             self.thinner.restore(stored.arrays)
 
-    def take(
+    def stream(
         self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Outcome:
+    ) -> Packets:
         """Take the packets of one micro-batch and return the refreshes."""
         if self.stored_bytes and not any(packet for _, packet in packets):
-            return Outcome([], self._report(self.stored_bytes), None)
+            return Ending(self._report(self.stored_bytes), None)
         plan = self.plan
         readings, queries = sides = [
             read_side(source, [packet for side, packet in packets if side == mine], number, least)
@@ -52,10 +52,10 @@ class ThinBucket:
             delta=queries.number,
         )
         self._count(sides, found.why)
-        made = to_packets(plan, sides, found)
+        yield from to_packets(plan, sides, found)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(Stored(plan.fingerprint, self.thinner.save(), [], self.totals))
-        return Outcome(made, self._report(len(state)), state)
+        return Ending(self._report(len(state)), state)
 
     def _count(self, sides: list[Side], why: np.ndarray) -> None:
         self.totals["readings"] += sides[READINGS].size

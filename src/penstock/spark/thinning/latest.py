@@ -19,6 +19,9 @@ def latest(refreshes: DataFrame, key: Names, time: str) -> DataFrame:
     for name in (*keys, time, LOW, HIGH):
         find_column(refreshes, "refreshes", name)
     check_keys(refreshes, "refreshes", keys, "key")
+    for name in (*keys, time):
+        if name.lower() in (LOW, HIGH):
+            raise BadInput(f"column {name!r} has the name of a result; rename it")
     if refreshes.isStreaming:
         raise BadInput(
             "latest takes a batch frame, got a stream; write the refreshes to a table and read that"
@@ -26,5 +29,8 @@ def latest(refreshes: DataFrame, key: Names, time: str) -> DataFrame:
     groups = [F.col(quote(name)) for name in keys]
     when, ends = F.col(quote(time)), (F.min(LOW).alias(LOW), F.max(HIGH).alias(HIGH))
     together = refreshes.groupBy(*groups, when).agg(*ends)
-    last = F.max_by(F.struct(when, LOW, HIGH), when).alias("last")
-    return together.groupBy(*groups).agg(last).select(*groups, "last.*")
+    last = "last"
+    while last in {name.lower() for name in keys}:
+        last += "_"
+    newest = F.max_by(F.struct(when, LOW, HIGH), when).alias(last)
+    return together.groupBy(*groups).agg(newest).select(*groups, f"{last}.*")

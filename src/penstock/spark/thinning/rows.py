@@ -1,5 +1,6 @@
 """Readings and queries of a micro-batch as columns, and refreshes as packets."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,13 +9,15 @@ import pyarrow.compute as pc
 
 from ...precision.thinning import KINDS, Refreshes
 from ..packets import from_ipc, to_ipc
-from ..plan import KEY, Input
-from ..results import ROWS, Packet
+from ..pieces import BYTES, ROWS, column_bytes, pieces
+from ..plan import Input
+from ..results import Packet
 from ..rows import WHOLE, as_microseconds
 from .plan import ThinPlan
 
 READINGS, QUERIES = 0, 1  # the sides that packets come from
 LOW, HIGH, KIND, COST = "low", "high", "kind", "cost"
+FIXED = 50  # bytes that a refresh takes beside its key, about
 
 
 class Side(NamedTuple):
@@ -39,11 +42,11 @@ def read_side(source: Input | None, packets: list[bytes], number: str, least: fl
         return Side(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), [], {})
     table = pa.concat_tables(some)
     numbers = _floats(table.column(number))
-    good, dropped = _usable(table.column(KEY), table.column(source.time), numbers, least)
+    good, dropped = _usable(table.column(0), table.column(source.time), numbers, least)
     if dropped:
         table, numbers = table.filter(pa.array(good)), numbers[good]
     columns = [] if source.exact else [table.column(name) for name in source.keys]
-    key = table.column(KEY).combine_chunks().to_numpy(zero_copy_only=False)
+    key = table.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     return Side(key, as_microseconds(table.column(source.time)), numbers, columns, dropped)
 
 
@@ -74,20 +77,27 @@ def _valid(column: pa.ChunkedArray) -> np.ndarray:
     return column.is_valid().combine_chunks().to_numpy(zero_copy_only=False)
 
 
-def to_packets(plan: ThinPlan, sides: list[Side], found: Refreshes) -> list[Packet]:
+def to_packets(plan: ThinPlan, sides: list[Side], found: Refreshes) -> Iterator[Packet]:
     """Return refreshes as rows: key, time, low, high, kind, cost."""
     if not len(found.row):
-        return []
-    table = _table(plan, sides, found)
-    return [Packet(0, to_ipc(table.slice(first, ROWS))) for first in range(0, table.num_rows, ROWS)]
+        return
+    keys = _key_columns(plan.readings, sides)
+    sizes = np.full(len(found.row), FIXED)
+    for column in keys:
+        each = column_bytes(column)
+        sizes += each if isinstance(each, int) else each[found.row]
+    for piece in pieces(sizes, ROWS, BYTES):
+        some = Refreshes(*(array[piece] for array in found))
+        yield Packet(0, to_ipc(_table(plan, keys, some)))
 
 
-def _table(plan: ThinPlan, sides: list[Side], found: Refreshes) -> pa.Table:
+def _table(plan: ThinPlan, keys: list[pa.ChunkedArray], found: Refreshes) -> pa.Table:
     source = plan.readings
     kinds = dict(zip(source.names, source.types, strict=True))
-    columns: dict[str, Any] = dict(
-        zip(source.keys, _keys(source, kinds, sides, found), strict=True)
-    )
+    rows = pa.array(found.row)
+    columns: dict[str, Any] = {
+        name: column.take(rows) for name, column in zip(source.keys, keys, strict=True)
+    }
     zone = None if kinds[str(source.time)] == "timestamp_ntz" else "UTC"
     columns[str(source.time)] = pa.array(found.time).view(pa.timestamp("us", zone))
     cost = np.full(len(KINDS), plan.costs.value)
@@ -103,15 +113,13 @@ def _table(plan: ThinPlan, sides: list[Side], found: Refreshes) -> pa.Table:
     )
 
 
-def _keys(source: Input, kinds: dict[str, str], sides: list[Side], found: Refreshes) -> list[Any]:
-    """Return the key columns of the rows that brought refreshes about."""
+def _key_columns(source: Input, sides: list[Side]) -> list[pa.ChunkedArray]:
+    """Return the key columns of all readings, then those of the queries."""
     if source.exact:
-        keys = np.concatenate([side.key for side in sides])[found.row]
-        return [pa.array(keys).cast(WHOLE[kinds[source.keys[0]]])]
+        kind = WHOLE[source.types[source.names.index(source.keys[0])]]
+        return [pa.chunked_array([np.concatenate([side.key for side in sides])]).cast(kind)]
     some = [side for side in sides if side.columns]
     return [
-        pa.chunked_array([chunk for side in some for chunk in side.columns[place].chunks]).take(
-            pa.array(found.row)
-        )
+        pa.chunked_array([chunk for side in some for chunk in side.columns[place].chunks])
         for place in range(len(source.keys))
     ]

@@ -1,5 +1,6 @@
 """Thin a stream of readings to the intervals that bound them: DataFrames in, a DataFrame out."""
 
+import os
 import warnings
 from collections.abc import Iterable
 from functools import partial
@@ -16,7 +17,8 @@ from ...precision.limits import check_limits
 from ...precision.rules import tune
 from ..assemble import Span, pack
 from ..buckets import labels
-from ..checks import whole
+from ..checkpoint import check_checkpoint
+from ..checks import bucket_count, text, whole
 from ..observe import observed
 from ..operator import Work, run_buckets
 from ..plan import EXACT, Input, Names, as_names, check_frame, find_column, quote, read_input
@@ -46,6 +48,7 @@ def thin(
     max_silence: Span | None = None,
     buckets: int | None = None,
     seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Keep of a stream of readings the refreshes that a source would send, by key.
 
@@ -67,6 +70,8 @@ def thin(
             query later than that does not trust the interval. A key without readings stays silent.
         buckets: into how many parts the keys are split; by default one per shuffle partition.
         seed: where all randomness comes from.
+        checkpoint: the path that the query will be started from. A checkpoint that another query
+            has written is then refused here; else only the first micro-batch refuses it.
 
     Returns the columns of the key and the time, then `low`, `high`, `kind` and `cost`. A kind is
     `first`; `above` or `below`, where the value left its interval; `spoke`, after a long silence;
@@ -82,9 +87,9 @@ def thin(
         queries=None if queries is None else _check_queries(updates, queries, keys, time),
         value=value,
         delta=DELTA,
-        rule=tune(rule).text,
+        rule=tune(text(rule, "rule")).text,
         costs=make_costs(*_pair(costs)),
-        limits=check_limits(limits),
+        limits=check_limits(_some(limits)),
         silence=_silence(max_silence),
         seed=whole(seed, "seed", 0),
         **_where(updates, buckets),
@@ -96,6 +101,9 @@ def thin(
             "pass queries=, or rule='static:width=...'",
             stacklevel=2,
         )
+    check_checkpoint(
+        updates.sparkSession, checkpoint, plan.fingerprint, "thin", updates.isStreaming
+    )
     asked = None if queries is None else _read(queries, "queries", keys, DELTA, time)
     return _run(plan, readings, asked)
 
@@ -157,6 +165,12 @@ def _pair(costs: tuple[float, float]) -> tuple[float, float]:
     return costs[0], costs[1]
 
 
+def _some(limits: Iterable[float]) -> Iterable[float]:
+    if isinstance(limits, str) or not isinstance(limits, Iterable):
+        raise BadInput(f"limits must be some numbers, such as [10, 30], got {limits!r}")
+    return limits
+
+
 def _silence(span: Span | None) -> int | None:
     if span is None:
         return None
@@ -169,7 +183,7 @@ def _silence(span: Span | None) -> int | None:
 def _where(updates: DataFrame, buckets: int | None) -> dict[str, Any]:
     check_settings(updates.sparkSession)
     parts = partitions(updates.sparkSession)
-    count = whole(buckets, "buckets", 1) if buckets is not None else parts
+    count = bucket_count(buckets, parts)
     return {"buckets": count, "labels": tuple(labels(count, parts)), "partitions": parts}
 
 
