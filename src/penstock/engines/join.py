@@ -603,12 +603,14 @@ class Join:
         *,
         policy: str | Policy | Chosen | None = None,
         budget: int | str | None = "same",
+        resized: int | None = None,
         sized: bool | None = None,
         size: npt.ArrayLike | None = None,
     ) -> "Join":
         """Return a join that goes on where `save` left off.
 
-        With another `budget` (None: no limit) the policy gives up what no longer fits. Another
+        With another `budget` (None: no limit) the policy evicts what no longer fits; `resized` is
+        what it has been resized to (`resize`), by default what it was when it was saved. Another
         `policy` meets the held tuples as if they had just arrived, and so does the same one if the
         budget counts something else now: bytes (`sized=True`, with the `size` of each held tuple in
         the order of `held.time`) or rows (`sized=False`).
@@ -616,7 +618,7 @@ class Join:
         saved = join_saved.recounted(saved, sized, size)
         header = join_saved.read_header(saved)
         join = cls(**join_saved.arguments(header, policy, budget))
-        join_saved.load(join, saved, header)
+        join_saved.load(join, saved, header, resized)
         return join
 
 

@@ -152,11 +152,16 @@ def _before(header: dict[str, Any]) -> Chosen:
     return Chosen(policies.named(header["policy"]), header["params"])
 
 
-def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> None:
-    """Put what was saved into a join that was made with the `arguments` of its header."""
+def load(
+    join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any], size: int | None = None
+) -> None:
+    """Put what was saved into a join that was made with the `arguments` of its header.
+
+    `size` is the budget that it has been resized to since it was made.
+    """
     same = str(join.chosen) == str(_before(header)) and join._pilot.is_like(saved)
     same = same and not header.get("recounted")
-    resized = join.budget != _first_budget(header)
+    resized = join.budget != _first_budget(header) or bool(header.get("recounted"))
     if same:  # a policy's tables keep the scale that they were made for
         join._pilot.load(saved, resized)
         if join.chooser is not None:
@@ -165,8 +170,7 @@ def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> 
                 join._tables.lanes[:, kernel.BUDGET] = sum(join._budgets)
         join._scales = header["scales"]
         join._states = join._fresh_states()
-    if not resized:
-        _keep_size(join, header)
+    _keep_size(join, header["budget"] if size is None and not resized else size)
     bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
     slots = _load_tuples(join, saved, header["capacity"], bound)
     _load_totals(join, saved, header)
@@ -177,12 +181,12 @@ def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> 
         join._pilot.begin(join.results)
 
 
-def _keep_size(join: "Join", header: dict[str, Any]) -> None:
+def _keep_size(join: "Join", budget: int | None) -> None:
     """Give a join the budget that it had been resized to."""
-    if header["budget"] == join.budget or header["budget"] is None:
+    if budget is None or join.budget is None or budget == join.budget:
         return
-    join.budget = header["budget"]
-    join._budgets = parts_of(header["budget"], join.form.lanes, join._shares)
+    join.budget = budget
+    join._budgets = parts_of(budget, join.form.lanes, join._shares)
     join._tables.lanes[:, kernel.BUDGET] = (
         join._budgets if join.chooser is None else sum(join._budgets)
     )

@@ -12,10 +12,9 @@ from penstock.engines import Lookup
 from penstock.errors import BadInput, BadState, Unreachable
 from penstock.relations import as_source
 from penstock.spark import wide
-from penstock.spark.bucket import SLOT_BYTES
 from penstock.spark.enrich import bucket as buckets
 from penstock.spark.enrich.bucket import LookupBucket
-from penstock.spark.packets import from_ipc
+from penstock.spark.packets import SLOT_BYTES, from_ipc
 from penstock.spark.pieces import BYTES
 from tests.compare import cut
 from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
