@@ -1,6 +1,6 @@
 """How often the interval of the live recall estimate contains the truth.
 
-python bench/coverage.py --json bench/results/coverage.json     # about 8 minutes; --seeds 50: fewer
+python bench/coverage.py --json bench/results/coverage.json  # over ten minutes; --seeds 50: fewer
 
 Each run draws a stream, joins it in two buckets with a budget as Spark would, and compares the
 interval that `metrics` reports at the end with the recall that an exact join tells. Every seed is

@@ -7,11 +7,17 @@ thorough. Under `CI` the examples are the same in every run.
 import os
 
 import numba
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 REPEATABLE = bool(os.environ.get("CI"))
 
-settings.register_profile("default", deadline=None, max_examples=15, derandomize=REPEATABLE)
+settings.register_profile(
+    "default",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],  # it would go by the clock, as a deadline does
+    max_examples=15,
+    derandomize=REPEATABLE,
+)
 settings.register_profile("nojit", settings.get_profile("default"), max_examples=8)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
 settings.load_profile(os.environ.get("PENSTOCK_HYPOTHESIS", "default"))

@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -12,6 +11,8 @@ from typer.testing import CliRunner
 
 from penstock import __version__, policies
 from penstock.cli import app
+from tests.patience import PATIENCE, until
+from tests.signals import handled
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("PENSTOCK_DATA", ROOT.parent / "shared" / "data"))
@@ -290,7 +291,7 @@ def test_an_unknown_command():
 
 def test_errors_of_the_program():
     program = shell("simulate", "--workload", "towr", "--memory", "5", "--json")
-    out, err = program.communicate(timeout=120)
+    out, err = program.communicate(timeout=PATIENCE)
     assert (program.returncode, out) == (2, "")
     assert err.startswith("penstock: unknown workload 'towr'; did you mean 'tower'?")
     assert err.count("\n") == 1
@@ -298,21 +299,13 @@ def test_errors_of_the_program():
 
 def test_the_program_says_nothing_but_json():
     program = shell("simulate", *TOWER, "--policy", "rand", "--runs", "2", "--json")
-    out, err = program.communicate(timeout=120)
+    out, err = program.communicate(timeout=PATIENCE)
     assert (program.returncode, err) == (0, "")
     assert json.loads(out)["runs"] == 2
 
 
-def wait_until(happened):
-    for _ in range(1200):
-        if happened():
-            return
-        time.sleep(0.1)
-    raise TimeoutError
-
-
 def long_work(folder, policies, runs):
-    """Start some minutes of work, and return once it is going on."""
+    """Start hours of work, and return once it is going on."""
     stream = ["--workload", "zipf", "--length", "2000000", "--memory", "1000", "--runs", str(runs)]
     program = shell(
         "simulate",
@@ -320,31 +313,50 @@ def long_work(folder, policies, runs):
         env=os.environ | {"PENSTOCK_CACHE_DIR": str(folder)},
         start_new_session=True,
     )
-    wait_until(lambda: list(folder.rglob("*.nbc")))  # the kernel is compiled: now it runs
+    until(lambda: list(folder.rglob("*.nbc")))  # the kernel is compiled: now it runs
     if runs > 1:
-        wait_until(lambda: len(psutil.Process(program.pid).children()) > 1)
+        until(lambda: len(psutil.Process(program.pid).children()) > 1)
     return program
 
 
-@pytest.mark.parametrize(("policies", "runs"), [(200, 1), (1, 1000)], ids=["alone", "in parallel"])
+def ended(processes):
+    return not any(process.is_running() for process in processes)
+
+
+@pytest.mark.parametrize(("policies", "runs"), [(2000, 1), (1, 10_000)], ids=["alone", "parallel"])
 def test_ctrl_c_is_quiet(tmp_path, policies, runs):
-    program = long_work(tmp_path, policies, runs)
+    with handled(signal.SIGINT, signal.default_int_handler):
+        program = long_work(tmp_path, policies, runs)
     workers = psutil.Process(program.pid).children()
     os.killpg(program.pid, signal.SIGINT)
     try:
-        out, err = program.communicate(timeout=60)
+        out, err = program.communicate(timeout=PATIENCE)
     finally:
         program.kill()
     assert (program.returncode, out, err) == (130, "", "")
-    wait_until(lambda: not any(worker.is_running() for worker in workers))
+    until(lambda: ended(workers))
+
+
+def test_in_the_background_ctrl_c_does_nothing_and_a_termination_is_quiet(tmp_path):
+    with handled(signal.SIGINT, signal.SIG_IGN):  # as after `nohup`, or `&` in a script
+        program = long_work(tmp_path, policies=1, runs=10_000)
+    workers = psutil.Process(program.pid).children()
+    os.killpg(program.pid, signal.SIGINT)
+    program.terminate()  # had it heeded the interrupt, it would end with code 130
+    try:
+        out, err = program.communicate(timeout=PATIENCE)
+    finally:
+        program.kill()
+    assert (program.returncode, out, err) == (128 + signal.SIGTERM, "", "")
+    until(lambda: ended(workers))
 
 
 def test_workers_do_not_outlive_the_program(tmp_path):
-    program = long_work(tmp_path, policies=1, runs=1000)
+    program = long_work(tmp_path, policies=1, runs=10_000)
     workers = psutil.Process(program.pid).children()
     program.kill()
-    wait_until(lambda: not any(worker.is_running() for worker in workers))
-    program.communicate(timeout=60)
+    until(lambda: ended(workers))
+    program.communicate(timeout=PATIENCE)
 
 
 def test_importing_it_brings_no_spark():

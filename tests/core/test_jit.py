@@ -51,9 +51,11 @@ def listing(base):
 JOIN = """
 import json
 import penstock
+from penstock.core import turns
 from penstock.engines import Join
 from penstock.engines.kernel import compile_join
 
+turns.PATIENCE = 3600  # however long the others take to compile on a busy machine
 join = Join("fifo", 2, within=10)
 rows = join.push(side=[0, 0, 0, 1], key=[7, 8, 9, 7], time=[0, 1, 2, 3]).rows
 stats = compile_join(join.chosen.policy, join.form).stats
@@ -171,6 +173,23 @@ def test_a_truncated_file_is_ignored_and_written_again(base, share):
     assert mended(4) == 7
     assert counted(mended) == (1, 0)
     assert [each.name for each in path.parent.iterdir()] == [path.name]  # no scraps
+
+
+@compiled_only
+def test_what_another_process_finished_at_the_last_moment_is_not_compiled_again(base, monkeypatch):
+    make_adder(6)(4)
+    (path,) = base.rglob("*.nbc")
+    aside = path.rename(path.with_suffix(".aside"))
+
+    class LastMoment(jits.Turn):
+        def __init__(self, file):
+            aside.rename(path)  # by the other process, after we looked and before it is our turn
+            super().__init__(file)
+
+    monkeypatch.setattr(jits, "Turn", LastMoment)
+    add = make_adder(6)
+    assert add(4) == 10
+    assert counted(add) == (1, 0)
 
 
 @compiled_only

@@ -119,3 +119,23 @@ def test_bad_input_is_one_sentence(pages, tmp_path):
     empty.write_text("key,x\n,1\n,2\n")
     assert "nothing but nulls" in complaint(empty, "--support", 0.1)
     assert "there is no file" in complaint(tmp_path / "none.csv", "--support", 0.1)
+
+
+def test_a_key_of_megabytes_is_cut_in_the_table_and_whole_in_the_json(tmp_path):
+    """Folding it into a column would take minutes."""
+    key, file = "x" * 20_000_000, tmp_path / "large.parquet"
+    pq.write_table(pa.table({"key": [key, key, "a"]}), file)
+    shown = call(file, "--support", 0.5)
+    assert shown.exit_code == 0
+    assert "(20,000,000 characters)" in " ".join(shown.stdout.split())
+    assert len(shown.stdout) < 5000
+    assert report(file, "--support", 0.5)["keys"][0]["key"] == key
+
+
+def test_a_complaint_that_quotes_megabytes_is_cut(tmp_path):
+    file = tmp_path / "large.csv"
+    file.write_text("key\n7\n")
+    said = complaint(file, "--support", 0.5, "--key", "y" * 1_000_000)
+    assert len(said) < 3000
+    assert said.startswith(f"penstock: {file} has no column 'yyy")
+    assert said.endswith("Its columns: key\n")

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.engines import (
@@ -27,7 +27,7 @@ from penstock.engines import (
 from penstock.engines.lanes import moved
 from penstock.policies import auto, families
 from tests.compare import assert_same_join, assert_same_lookup, push_rows
-from tests.marks import plain
+from tests.marks import UNFIT, plain
 from tests.naive import choosing as naive
 
 SMALL = {"FIRST": 8, "LOOKS": 12, "FEWEST": 2, "SURE": 0.25, "TURN": 1.0}
@@ -128,7 +128,7 @@ def test_two_candidates_join_as_their_twins(small, monkeypatch):
 
 @plain
 @given(seed=st.integers(0, 2**32), budget=st.integers(2, 30), within=st.integers(5, 80))
-@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=UNFIT)
 def test_joins_as_its_twin_on_any_stream(small, seed, budget, within):
     rows = pieces(drawn(seed, 200))
     assert_same_join("auto", rows, budget, within=within, restore=True, seed=seed)

@@ -71,7 +71,10 @@ class NaiveLedger:
         offers = []  # (worth of a unit, size, bucket or None)
         for join, streams in enumerate(self.joins):
             mine = {key: of for (j, key), of in self.counts.items() if j == join}
-            known = {s: alive * sum(of.get(s, 0.0) for of in mine.values()) for s in streams}
+            known = dict.fromkeys(streams, 0.0)
+            for _, of in sorted(mine.items()):
+                for stream in streams:
+                    known[stream] += alive * of.get(stream, 0.0)
             for stream in streams:
                 rows = alive * self.rows.get(stream, 0.0)
                 unit = alive * self.size.get(stream, 0.0) / rows if rows else 1e-9

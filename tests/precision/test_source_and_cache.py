@@ -264,9 +264,7 @@ def test_every_answer_is_narrow_enough_and_contains_the_truth(
     truths = {"sum": sum(exact), "avg": sum(exact) / len(exact), "max": max(exact)}
     truths |= {"min": min(exact), "count": sum(value > 5 for value in exact)}
     truths["quantile"] = sorted(exact)[math.ceil(len(exact) / 2) - 1]
-    truth = float(truths[kind])
-    ulp = 2 * math.ulp(truth) if kind == "avg" else 0.0  # an average is rounded twice
-    assert answer.low - ulp <= truth <= answer.high + ulp
+    assert answer.low <= truths[kind] <= answer.high
     assert len(set(answer.refreshed)) == len(answer.refreshed)
 
 

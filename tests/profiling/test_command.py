@@ -43,6 +43,7 @@ def test_people_get_a_table_and_a_page(file, tmp_path):
         ("key,x\n,1\n,2\n", [], "must hold values, got nothing but gaps; choose another one"),
         ("key,x\n,1\n7,2\n", [], "must have a value in every row, got null at row 1"),
         ("key\n7\n7\n", [], "keys must take at least two values to have a profile"),
+        ("key\nfoo\nfoo\n", [], "got one and the same key in all 2 rows; choose another column"),
         ("key\n7\n8\n", ["--h", "2"], "h must be below the length of the stream, 2 tuples, got 2"),
         ("key\n7\n8\n", ["--key", "kay"], "has no column 'kay' for the key; did you mean 'key'?"),
         ("key\n7\n8\n", ["--html", "/no/where.html"], "--html must be a file in a folder"),

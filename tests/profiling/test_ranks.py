@@ -40,7 +40,7 @@ def test_equals_are_ranked_by_the_seed_and_not_by_time():
     [
         ([], "a stream must hold at least 2 tuples, got 0"),
         ([4], "a stream must hold at least 2 tuples, got 1"),
-        (["a", "a", "a"], "at least two values to have a profile, got only 'a' in all 3 rows"),
+        (["a", "a", "a"], "two values to have a profile, got one and the same key in all 3 rows"),
         ([None, None], "got null in every one of 2 rows"),
         ([np.nan, np.nan], "got null in every one of 2 rows"),
         (np.array([pd.NA, pd.NA], object), "got null in every one of 2 rows"),

@@ -10,6 +10,7 @@ from penstock.errors import BadInput, Unreachable
 from penstock.relations import Fetcher, Patience, Relation, as_source
 from penstock.relations.patience import ask
 from penstock.spark.enrich.bucket import now
+from tests.patience import PATIENCE
 from tests.relations.postgres import Server, needs_postgres
 
 pytest.importorskip("adbc_driver_sqlite", reason="no databases: pip install penstock[databases]")
@@ -19,7 +20,7 @@ ROWS = [(1, "Ada", 1.5), (2, 'Bo\'b "x" {y}, \\z', None), (3, None, 3.0), (-4, "
 ORDERS = "CREATE TABLE orders (shop TEXT, number INTEGER, total INTEGER)"
 ORDER_ROWS = [("a'b", 1, 10), ("a'b", 2, 20), ("c", 1, 30)]
 NUMBER = (pa.int64(),)
-FAST = Patience(retries=0, timeout=20)
+FAST = Patience(retries=0, timeout=PATIENCE)
 
 
 def literal(value):
@@ -180,7 +181,7 @@ def test_a_column_of_nulls_keeps_its_type(tmp_path):
 
 @needs_postgres
 def test_a_query_that_takes_too_long_is_cancelled(server):
-    query = "SELECT id, name, pg_sleep(5)::text AS nap FROM customers"
+    query = "SELECT id, name, pg_sleep(600)::text AS nap FROM customers"
     slow = fetcher(Relation(server.uri, query=query, key="id"))
     slow.patience = Patience(timeout=0.2, retries=0)
     with pytest.raises(Unreachable, match=r"no answer within 0\.2 s"):

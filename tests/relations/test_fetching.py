@@ -1,7 +1,6 @@
 """Queries of bounded size, patience with an end, and answers held against their promise."""
 
 import threading
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ from penstock.errors import BadInput, Unreachable
 from penstock.relations import Fetcher, Patience, as_source
 from penstock.relations.answers import places
 from penstock.relations.patience import within
+from tests.patience import PATIENCE
 
 PROMISED = pa.schema([("k", pa.int64()), ("name", pa.string())])
 
@@ -108,15 +108,14 @@ def test_a_slow_answer_is_given_up():
     release.set()
     assert cancelled.is_set()
     with pytest.raises(ZeroDivisionError):
-        within(5, lambda: 1 / 0, lambda: None)
+        within(PATIENCE, lambda: 1 / 0, lambda: None)
 
 
 def test_a_slow_relation_fails_after_its_retries():
-    def sleeps(keys):
-        time.sleep(0.3)
-
+    release = threading.Event()
     with pytest.raises(Unreachable, match=r"asked 2 times.*no answer within 0\.02 s"):
-        fetcher(sleeps, timeout=0.02, retries=1).fetch(keys(1))
+        fetcher(lambda keys: release.wait(), timeout=0.02, retries=1).fetch(keys(1))
+    release.set()
 
 
 def test_new_columns_do_no_harm_and_lost_ones_are_named():

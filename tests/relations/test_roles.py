@@ -13,7 +13,7 @@ from tests.relations.postgres import ROLES, Server, needs_postgres, write_roles
 
 pytestmark = needs_postgres
 
-ONCE = Patience(retries=0, timeout=20)
+ONCE = Patience(retries=0, timeout=300)
 KEYS = pa.table({"k": pa.array([1], pa.int64())})
 role = "postgres"  # what `by_global` returns
 

@@ -79,7 +79,7 @@ def test_rows_without_times_are_counted(tmp_path):
     [
         ("10 minutes", "within must be a plain number, as the times of tower are"),
         ("-1", "within must be at least 0, got -1"),
-        ("-1s", "within must not be negative, got '-1s'"),
+        ("-1s", "within must not be negative, nor a part of it, got '-1s'"),
         ("5.5", "within must be a whole number, or have a unit as in '10 seconds', got '5.5'"),
         ("", "within must be a whole number, or have a unit"),
         ("soon", "within must be a span of time such as '10 seconds'"),

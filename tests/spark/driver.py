@@ -8,7 +8,11 @@ Prints one line of JSON with the figures of the join.
 import dataclasses
 import json
 import sys
+import time
 from pathlib import Path
+
+from tests.patience import PATIENCE
+from tests.spark.processes import STILL, commits
 
 SCHEMA = "k string, ts timestamp, v int"
 
@@ -33,6 +37,23 @@ def read(reader, folder: Path) -> list:
     return [reader.schema(SCHEMA).parquet(str(folder / side)) for side in "ab"]
 
 
+def stands_still(frame, folder: Path, after: int):
+    """Let a query stand still, until it is killed, in the micro-batch after so many commits.
+
+    One partition does its work to the end; the others give their rows and end no more.
+    """
+
+    def give(batches):
+        from pyspark import TaskContext
+
+        yield from batches
+        if commits(folder / "out-checkpoint") == after and TaskContext.get().partitionId():
+            (folder / STILL).touch()
+            time.sleep(PATIENCE)
+
+    return frame.mapInArrow(give, frame.schema)
+
+
 def main(given: dict) -> None:
     from penstock.spark import join, metrics
     from penstock.spark.session import package_zip
@@ -43,7 +64,10 @@ def main(given: dict) -> None:
     if given.get("ship"):
         spark.addArtifacts(str(package_zip(folder)), pyfile=True)
     frames = read(spark.readStream.option("maxFilesPerTrigger", 1), folder)
-    query = run(join(*frames, on="k", **given["options"]), folder, given.get("name", "out"))
+    joined = join(*frames, on="k", **given["options"])
+    if "still_after" in given:
+        joined = stands_still(joined, folder, given["still_after"])
+    query = run(joined, folder, given.get("name", "out"))
     told = dataclasses.asdict(metrics(query))
     still = read(spark.read, folder)
     told["batch_rows"] = sum(bag(join(*still, on="k", **given["options"])).values())

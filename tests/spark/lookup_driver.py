@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.spark.driver import session
+from tests.spark.driver import session, stands_still
 
 SCHEMA = "k int, v long"
 
@@ -24,7 +24,10 @@ def main(given: dict) -> None:
     relation = Relation(given["uri"], table="customers", key="id")
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     stream = reader.parquet(str(folder / "events"))
-    query = run(lookup(stream, relation, "k", **given["options"]), folder)
+    found = lookup(stream, relation, "k", **given["options"])
+    if "still_after" in given:
+        found = stands_still(found, folder, given["still_after"])
+    query = run(found, folder)
     told = dataclasses.asdict(metrics(query))
     still = spark.read.schema(SCHEMA).parquet(str(folder / "events"))
     told["batch_rows"] = lookup(still, relation, "k", **given["options"]).count()

@@ -5,10 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+from tests.patience import PATIENCE, until
+
 ROOT = Path(__file__).parents[2]
+STILL = "still"  # the file that a query leaves when it stands still
 
 
 def start(command: list[str], log: Path, **env: str) -> subprocess.Popen:
@@ -32,9 +34,9 @@ def start_driver(
     return start([sys.executable, "-m", module, json.dumps(given)], log, **env)
 
 
-def figures(process: subprocess.Popen, log: Path, seconds: float = 150) -> dict:
+def figures(process: subprocess.Popen, log: Path) -> dict:
     """Wait for a driver to end well, and return what it printed."""
-    code = process.wait(seconds)
+    code = process.wait(PATIENCE)
     text = log.read_text(errors="replace")
     assert code == 0, text[-3000:]
     return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
@@ -47,13 +49,26 @@ def kill(process: subprocess.Popen) -> None:
         process.wait()
 
 
-def await_commits(
-    folder: Path, count: int, process: subprocess.Popen, seconds: float = 120
-) -> None:
+def commits(folder: Path) -> int:
+    """Return how many micro-batches are committed in a checkpoint."""
+    return len([p for p in folder.glob("commits/*") if p.name.isdigit()])
+
+
+def await_commits(folder: Path, count: int, process: subprocess.Popen) -> None:
     """Wait until so many micro-batches are committed."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and process.poll() is None:
-        if len([p for p in folder.glob("commits/*") if p.name.isdigit()]) >= count:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"no {count} commits in {folder}")
+
+    def come() -> bool:
+        assert process.poll() is None, f"it ended with {commits(folder)} commits in {folder}"
+        return commits(folder) >= count
+
+    until(come, f"{count} commits in {folder}")
+
+
+def await_standstill(folder: Path, process: subprocess.Popen) -> None:
+    """Wait until a query stands still in the middle of a micro-batch; see `driver.stands_still`."""
+
+    def come() -> bool:
+        assert process.poll() is None, f"it ended without standing still in {folder}"
+        return (folder / STILL).exists()
+
+    until(come, "the standstill")

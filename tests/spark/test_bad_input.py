@@ -1,10 +1,12 @@
 """Every mistake is told before the query starts, by name, with the way out."""
 
+import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
 from penstock import PenstockError
 from penstock.spark import join, join_group, join_many, metrics
+from penstock.spark.bucket import counter_names
 from tests.spark.streams import Files, at
 
 pytestmark = pytest.mark.spark
@@ -58,6 +60,30 @@ ARGUMENTS = {
     "sample": ({"recall_sample": 1.5}, "recall_sample must be"),
     "suffixes equal": ({"suffixes": ("_x", "_x")}, "suffixes must be"),
     "suffixes too few": ({"suffixes": ("_x",)}, "suffixes must be"),
+    "within too long": ({"within": "99999999999 days"}, "within must be at most 3652425 days"),
+    "within with a negative part": ({"within": "1 second -1 second"}, "must not be negative"),
+    "delay too long": ({"delay": "99999999999 days"}, "delay must be at most 3652425 days"),
+    "budget too large": ({"budget": 10**30}, "budget must be at most 2**53 rows"),
+    "bytes too many": ({"budget": "99999999999999999 TB"}, "budget must be at most 2**53 rows"),
+    "bytes of many digits": ({"budget": "9" * 400 + " MB"}, "budget must be at most 2**53"),
+    "budget as truth": ({"budget": True}, "budget must be rows"),
+    "policy none": ({"policy": None}, "policy must be the name of a policy, such as 'lru'"),
+    "policy as number": ({"policy": 5, "budget": 10}, "policy must be the name of a policy"),
+    "policy by case": ({"policy": "LRU"}, "unknown policy 'LRU'; did you mean 'lru'?"),
+    "suffixes none": ({"suffixes": None}, "suffixes must be 2 different texts, such as ('_left',"),
+    "suffixes as text": ({"suffixes": "ab"}, "suffixes must be 2 different texts"),
+    "suffixes without order": ({"suffixes": {"_a", "_b"}}, "suffixes must be 2 different texts"),
+    "suffixes of numbers": ({"suffixes": (1, 2)}, "suffixes must be 2 different texts"),
+    "keys without order": ({"on": {"k"}}, "on must name a column"),
+    "key by case": ({"on": "K"}, "no column 'K'; did you mean 'k'"),
+    "time none": ({"time": None}, "time must name a column"),
+    "layout none": ({"layout": None}, "layout must be"),
+    "buckets too many": ({"buckets": 10**9}, "buckets must be at most 100000, got 1000000000"),
+    "buckets as truth": ({"buckets": True}, "buckets must be a whole number"),
+    "seed too large": ({"seed": 2**70}, "seed must be at most"),
+    "sample as truth": ({"recall_sample": True}, "recall_sample must be a number from 0 to 1"),
+    "sample is no number": ({"recall_sample": float("nan")}, "recall_sample must be a number"),
+    "checkpoint": ({"checkpoint": 5}, "checkpoint must be the path that option('checkpointLoc"),
     "outer": ({"how": "left_outer"}, "how must be 'inner', got 'left_outer'; for rows without"),
 }
 
@@ -92,6 +118,18 @@ FRAMES = {
     "joined": (
         lambda f: join(f, f, **GOOD).select("k", F.col("ts_left").alias("ts")),
         "join_many",
+    ),
+    "result columns by case": (
+        lambda f: f.select("k", "ts", F.lit(1).alias("TS_LEFT"), F.lit(1).alias("A")),
+        "the column 'ts_left' twice",
+    ),
+    "year-month interval": (
+        lambda f: f.withColumn("months", F.expr("interval 1 year")),
+        "column 'months' of the right frame has the type interval year, which Spark cannot hand",
+    ),
+    "year-month interval inside": (
+        lambda f: f.withColumn("months", F.struct(F.expr("interval 1 year").alias("i"))),
+        "column 'months' of the right frame has the type struct<i:interval year>",
     ),
     "no frame": (lambda f: "table", "must be a Spark DataFrame, got str"),
 }
@@ -142,8 +180,78 @@ def test_many_and_groups(streams):
     ]:
         with pytest.raises(PenstockError, match=said):
             join_group(joins, **rest)
+    for joins, said in [
+        ({"JOIN": (a, b, "k")}, "other than 'join'"),
+        ({"": (a, b, "k")}, "other than 'join'"),
+        ({"x": (a, b, "k"), "X": (a, b, "k")}, "differ by more than case, got 'x' twice"),
+        ({"x": (a, b, F.lit("k"))}, "on must name a column"),
+    ]:
+        with pytest.raises(PenstockError, match=said):
+            join_group(joins, **rest)
+    with pytest.raises(PenstockError, match="time must name a column"):
+        join_group({"x": (a, b, "k")}, **(rest | {"time": None}))
+    for frames, kind in ((a, "DataFrame"), (None, "NoneType")):
+        with pytest.raises(PenstockError, match=f"join_many takes a list of frames, got {kind}"):
+            join_many(frames, **GOOD)
     with pytest.raises(PenstockError, match="time says nothing of join 'x'"):
         join_group({"x": (a, b, "k")}, **(rest | {"time": {"y": "ts"}}))
+
+
+def test_columns_in_the_place_of_names(streams):
+    for changed, said in [
+        ({"on": F.col("k")}, r"on must name a column \('k'\) or several"),
+        ({"on": [F.col("k")]}, "on must name .*pass names, not columns"),
+        ({"time": F.col("ts")}, "time must name a column"),
+        ({"how": F.lit("inner")}, "how must be 'inner'"),
+        ({"layout": F.lit("split")}, "layout must be"),
+        ({"policy": F.lit("lru")}, "policy must be the name of a policy"),
+    ]:
+        with pytest.raises(PenstockError, match=said):
+            join(*streams, **(GOOD | changed))
+
+
+def test_names_that_differ_by_case_only_get_suffixes(spark, streams):
+    renamed = streams[1].withColumnRenamed("b", "A")
+    assert join(streams[0], renamed, **GOOD).columns == [
+        "k", "ts_left", "a_left", "ts_right", "A_right"
+    ]  # fmt: skip
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert join(streams[0], renamed, **GOOD).columns[2::2] == ["a", "A"]
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_what_grows_without_end_is_told(spark, streams, recwarn):
+    with pytest.warns(UserWarning, match="the join holds every row for ever.*pass within=") as told:
+        join(*streams, **(GOOD | {"within": None}))
+    assert told[0].filename == __file__
+    recwarn.clear()
+    join(*streams, **(GOOD | {"within": None, "budget": 10}))
+    join(*streams, **GOOD)
+    batch = spark.createDataFrame([(1, at(0))], "k int, ts timestamp")
+    join(batch, batch, **(GOOD | {"within": None}))
+    assert not recwarn.list
+
+
+def test_a_watermark_on_one_side_only(streams, recwarn):
+    left, right = streams[0].withWatermark("ts", "5 minutes"), streams[1]
+    with pytest.warns(UserWarning, match="only the left frame has a watermark") as told:
+        join(left, right, **(GOOD | {"delay": None}))
+    assert str(told[0].message) == (
+        "only the left frame has a watermark: its delay of 5 minutes holds for the right frame "
+        "too, and rows of that which come later are dropped; call withWatermark on every frame, or "
+        "pass delay='5 minutes'"
+    )
+    recwarn.clear()
+    join(left, right, **GOOD)
+    join(left, right.withWatermark("ts", "1 minute"), **(GOOD | {"delay": None}))
+    assert not recwarn.list
+
+
+def test_numbers_of_numpy_are_numbers(streams):
+    options = {"budget": np.int64(50), "seed": np.int32(3), "buckets": np.int8(2)}
+    join(*streams, **GOOD, **options, recall_sample=np.float32(0.5))
 
 
 def test_how_spark_writes_it(spark):
@@ -173,3 +281,48 @@ def test_figures_of_another_query(spark, streams, tmp_path):
     query.awaitTermination()
     with pytest.raises(PenstockError, match="reports no figures"):
         metrics(query)
+
+
+class Query:
+    """As much of a query as `metrics` looks at."""
+
+    name, id = None, "7f"
+
+    def __init__(self, *reports):
+        self.recentProgress = reports
+
+
+IDLE = {"batchId": 4, "durationMs": {"triggerExecution": 1}, "observedMetrics": {}}
+RAN = {"batchId": 3, "durationMs": {"addBatch": 9}}
+
+
+def test_the_last_figures_there_are():
+    counters = dict.fromkeys(counter_names(2), 0.0) | {"matched": 5.0, "inputs": 2, "sample": 1.0}
+    figures = RAN | {"observedMetrics": {"penstock": counters | {"exact": True}}}
+    assert metrics(Query(figures, IDLE, IDLE)).matches == 5
+    empty = RAN | {"observedMetrics": {"penstock": dict.fromkeys(counters)}}
+    assert metrics(Query(figures, empty, IDLE)).batch == 3
+    assert metrics(Query(empty, IDLE)) is None
+    assert metrics(Query(IDLE, IDLE)) is None
+    assert metrics(Query()) is None
+    with pytest.raises(PenstockError, match="query 7f reports no figures called penstock or"):
+        metrics(Query(RAN | {"observedMetrics": {"other": {}}}, IDLE))
+
+
+def test_figures_of_a_query_that_waits(spark, streams, tmp_path):
+    (tmp_path / "empty").mkdir()
+    empty = spark.readStream.schema(streams[0].schema).parquet(str(tmp_path / "empty"))
+    frames = {"ours": join(empty, empty, **GOOD), "another": empty}
+    for name, frame in frames.items():
+        query = (
+            frame.writeStream.format("noop")
+            .option("checkpointLocation", str(tmp_path / name))
+            .trigger(processingTime="0 seconds")
+            .start()
+        )
+        try:
+            while not query.recentProgress:  # Spark reports that it waits
+                query.awaitTermination(0.2)
+            assert metrics(query) is None
+        finally:
+            query.stop()

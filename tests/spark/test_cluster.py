@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import sysconfig
-import time
 import urllib.request
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from penstock.spark import join
 from penstock.spark.session import package_zip
+from tests.patience import until
 from tests.spark.processes import await_commits, figures, kill, start, start_driver
 from tests.spark.streams import bag, results
 from tests.spark.test_restart import EXACT, write
@@ -65,16 +65,14 @@ def cluster(tmp_path):
 
 
 def _await_workers(page: int, count: int) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+    def are_up() -> bool:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{page}/json/") as answer:
-                if f'"aliveworkers" : {count}' in answer.read().decode():
-                    return
+                return f'"aliveworkers" : {count}' in answer.read().decode()
         except OSError:
-            pass
-        time.sleep(0.2)
-    raise AssertionError("the workers did not come up")
+            return False
+
+    until(are_up, "the start of the workers")
 
 
 def test_the_package_runs_from_its_zip(tmp_path):

@@ -18,7 +18,7 @@ from penstock.spark.bucket import Bucket
 from penstock.spark.packets import from_ipc, to_ipc
 from penstock.spark.pieces import BYTES, ROWS, column_bytes
 from penstock.spark.plan import KEY, Input
-from penstock.spark.results import Ending, Packet
+from penstock.spark.results import Ending, MicroBatch, Packet
 from penstock.spark.rows import take_rows, together
 from penstock.spark.thinning import rows as thinned
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
@@ -57,7 +57,8 @@ def test_the_recall_is_the_same_in_packets_of_any_size(monkeypatch):
         run = Run(plan)
         told.append([run.take(*batch).totals for batch in batches])
     assert told[0] == told[1]
-    assert told[0][-1]["shadow_a"] == told[0][-1]["matched"] > 0
+    assert told[0][-1]["shadow_certain"] > 0  # all rows are watched, and some lost results
+    assert told[0][-1]["matched"] > 0
 
 
 def test_large_rows_make_packets_of_few_rows(small_packets):
@@ -77,7 +78,7 @@ def test_results_leave_while_rows_are_taken():
     n = 1000
     sides = [(side, packet([7] * n, [0] * n, range(n))) for side in (0, 1)]
     bucket = Bucket(make_plan(), 0)
-    stream = bucket.stream(sides)
+    stream = bucket.stream(MicroBatch(sides))
     first = next(stream)
     assert 0 < from_ipc(first.rows).num_rows <= bucket.join.results < n * n / 4
     tracemalloc.start()
@@ -94,7 +95,7 @@ def test_one_large_row_and_many_partners():
     plan = with_texts(make_plan())
     sides = [(0, text_packet([7], [text])), (1, text_packet([7] * n, ["y"] * n))]
     total = 0
-    for _, rows in Bucket(plan, 0).stream(sides):
+    for _, rows in Bucket(plan, 0).stream(MicroBatch(sides)):
         table = from_ipc(rows)
         assert len(rows) <= BYTES + MARGIN
         assert column_bytes(table["v0"]).min() == len(text) + 4
@@ -129,7 +130,7 @@ def test_refreshes_of_large_keys_leave_in_small_packets(monkeypatch, text_key):
     source = Input(
         ("k",), "ts", ("k", "ts"), ("string" if text_key else "int", "timestamp"), not text_key
     )
-    side = thinned.Side(numbers, numbers, numbers / 2, columns, {})
+    side = thinned.Side(numbers, numbers, numbers / 2, numbers < 0, columns, {})
     rows = np.repeat(numbers, 3)[::-1]
     found = Refreshes(rows, rows, rows - 1.0, rows + 1.0, rows % len(KINDS))
     plan = SimpleNamespace(readings=source, costs=make_costs(1.0, 2.0))
@@ -227,23 +228,23 @@ def test_without_a_limit_of_rows_nothing_is_padded():
 
 
 @pytest.mark.spark
-def test_a_hundred_megabytes_of_one_micro_batch(spark, tmp_path):
-    """More than waits in a worker at a time: all rows arrive, and are counted once."""
+def test_more_results_than_may_wait_in_a_worker(spark, tmp_path):
+    """More than 64 MB from one micro-batch: all rows arrive, and are counted once."""
     from pyspark.sql import functions as F
 
-    n = 1000
+    n = 850
     text = "x" * 50
     sides = [Files(tmp_path / side, f"k int, ts timestamp, {side} string") for side in "ab"]
     for side in sides:
         side.add([(7, at(0), f"{number:04}{text}") for number in range(n)])
     options = {"on": "k", "time": "ts", "within": "10 seconds", "delay": "0 seconds"}
-    sums = "count(*) as n, sum(int(left(a, 4))) as a, sum(int(left(b, 4))) as b"
+    sums = ["count(*) as n", "sum(int(left(a, 4))) as a", "sum(int(left(b, 4))) as b"]
     expected = (n * n, n * n * (n - 1) // 2, n * n * (n - 1) // 2)
     still = join(*(side.batch(spark) for side in sides), **options)
-    assert tuple(still.selectExpr(*sums.split(", ")).first()) == expected
+    assert tuple(still.selectExpr(*sums).first()) == expected
     live = join(*(side.stream(spark) for side in sides), **options)
     query = (
-        live.observe("seen", *map(F.expr, sums.split(", ")))
+        live.observe("seen", *map(F.expr, sums))
         .writeStream.format("noop")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)

@@ -46,7 +46,7 @@ def test_the_interval_covers_the_truth_where_times_are_coarse_and_keys_skewed(ce
 
 def test_an_interval_from_few_watched_rows_is_wide():
     cell = Cell("whole seconds", 0.9, 0.2)
-    runs = [run(cell, seed, share=0.003) for seed in range(60)]  # about nine rows each
+    runs = [run(cell, seed, share=0.003) for seed in range(60)]  # about a dozen rows each
     assert sum(each.covers for each in runs) >= 52
     assert all(each.told.recall_high - each.told.recall_low > 0.02 for each in runs)
 

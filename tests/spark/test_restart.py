@@ -5,10 +5,12 @@ import re
 
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import functions as F
 
+from penstock import BadState
 from penstock.spark import join, metrics
 from tests.spark.driver import SCHEMA, read
-from tests.spark.processes import await_commits, kill, start_driver
+from tests.spark.processes import await_standstill, commits, kill, start_driver
 from tests.spark.streams import Files, arrivals, at, bag, cut, results, run
 
 pytestmark = pytest.mark.spark
@@ -47,13 +49,13 @@ def test_killed_and_started_anew(spark, tmp_path, budget):
     else:
         write_both(tmp_path, seed=1)
     options = EXACT | {"budget": budget}
-    driver = start_driver({"folder": str(tmp_path), "options": options}, tmp_path / "log")
+    given = {"folder": str(tmp_path), "options": options, "still_after": 2}
+    driver = start_driver(given, tmp_path / "log")
     try:
-        await_commits(tmp_path / "out-checkpoint", 2, driver)
+        await_standstill(tmp_path, driver)
     finally:
         kill(driver)
-    committed = len(list((tmp_path / "out-checkpoint" / "commits").glob("[0-9]*")))
-    assert committed < 8  # it was killed on its way
+    assert commits(tmp_path / "out-checkpoint") == 2  # it was killed in the third
     streams = read(spark.readStream.option("maxFilesPerTrigger", 1), tmp_path)
     query = run(join(*streams, on="k", **options), tmp_path)
     found = results(spark, tmp_path)
@@ -63,7 +65,7 @@ def test_killed_and_started_anew(spark, tmp_path, budget):
     else:
         run(join(*streams, on="k", **options), tmp_path, "calm")
         told = metrics(query)
-        batches = len(list((tmp_path / "out-checkpoint" / "commits").glob("[0-9]*")))
+        batches = commits(tmp_path / "out-checkpoint")
         assert batches < 8 or found == results(spark, tmp_path, "calm")
         assert found < everything
         assert told.rows_held <= budget
@@ -95,6 +97,61 @@ def test_another_budget_and_policy_take_effect(spark, tmp_path):
     assert results(spark, tmp_path) < everything
 
 
+def test_a_budget_that_counts_otherwise(spark, tmp_path):
+    rng = random.Random(5)
+    sides = [Files(tmp_path / side, SCHEMA) for side in "ab"]
+
+    def go_on(start, budget):
+        for one in sides:
+            drawn = sorted(rng.uniform(start, start + 10) for _ in range(50))
+            one.add([(rng.choice("pqrst"), at(t), rng.randrange(9)) for t in drawn])
+        streams = [one.stream(spark) for one in sides]
+        joined = join(*streams, on="k", policy="clock", budget=budget, **EXACT)
+        return metrics(run(joined, tmp_path))
+
+    assert 20 < go_on(0, 60).rows_held <= 60
+    assert 1000 < go_on(10, "4 kB").bytes_held <= 4096
+    assert go_on(20, None).rows_held > 60
+    assert 1000 < go_on(30, "3 kB").bytes_held <= 3072
+    told = go_on(40, 15)
+    assert 5 < told.rows_held <= 15
+    assert sum(told.arrived) == 500
+    found = results(spark, tmp_path)
+    assert found < bag(join(*[one.batch(spark) for one in sides], on="k", **EXACT))
+    assert told.matches == sum(found.values())
+
+
+def test_what_spark_describes_otherwise_after_a_restart(spark, tmp_path):
+    sides = [Files(tmp_path / s, "k string, ts timestamp, p timestamp, n int") for s in "ab"]
+    pair = F.struct("n", F.array("p").alias("list")).alias("pair")
+    never = F.coalesce("n", F.lit(0))
+    strict = F.struct(never.alias("n"), F.array(F.coalesce("p", "ts")).alias("list")).alias("pair")
+
+    def go(start, *columns):
+        for one in sides:
+            one.add([(k, at(start + 1), at(start), None) for k in "pqrs"])
+        streams = [one.stream(spark).select(*columns) for one in sides]
+        run(join(*streams, on="k", **EXACT), tmp_path)
+
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        go(0, "k", "ts", "p", F.col("n"), pair)
+        spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+        go(5, "k", "ts", "p", F.col("n"), pair)
+        go(10, "k", F.coalesce("ts", "ts").alias("ts"), "p", never.alias("n"), strict)
+        spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+        go(15, "ts", "k", "p", F.col("n"), pair)  # and in another order
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+    found = spark.read.parquet(str(tmp_path / "out"))
+    assert found.count() == 4 * 16
+    assert found.where("n_left is null").count() == 4 * 12
+    assert found.where("pair_left.n is null").count() == 4 * 12
+    assert found.where("p_left = ts_left - interval 1 second").count() == 4 * 16
+    assert found.where("pair_right.list[0] = p_right").count() == 4 * 16
+
+
 def test_another_join_is_refused_and_the_checkpoint_lives_on(spark, tmp_path):
     sides = write(tmp_path, seed=3, files=2)
 
@@ -106,14 +163,16 @@ def test_another_join_is_refused_and_the_checkpoint_lives_on(spark, tmp_path):
     for one in sides:
         one.add([("p", at(310), 1), ("q", at(311), 2)])
     for wrong, named in [
-        ({"within": "21 seconds"}, "other within: 20000000, and now 21000000"),
-        ({"on": ["k", "v"]}, r"other keys: .*'v'"),
-        ({"buckets": 5}, "other buckets: 2, and now 5"),
-        ({"change": lambda f: f.withColumn("more", f.v)}, "other columns: .*'more: int'"),
+        ({"on": ["k", "v"]}, "with on='k', and now with on=.'k', 'v'."),
+        ({"buckets": 5}, "with buckets=2, and now with buckets=5"),
+        ({"change": lambda f: f.withColumn("more", f.v)}, "left frame had no column 'more'"),
+        ({"within": "21 seconds"}, "with within='20 seconds', and now with within='21 seconds'"),
     ]:
-        with pytest.raises(StreamingQueryException) as told:
-            go(**wrong)
-        assert re.search(f"BadState.*{named}", str(told.value))
-    go()
+        with pytest.raises(BadState, match=named):  # on the driver, before the query starts
+            go(**wrong, checkpoint=tmp_path / "out-checkpoint")
+    with pytest.raises(StreamingQueryException) as told:  # by the first micro-batch
+        go(**wrong)
+    assert re.search(f"BadState: the checkpoint was written by a join {named}", str(told.value))
+    go(checkpoint=str(tmp_path / "out-checkpoint"))
     everything = bag(join(*[one.batch(spark) for one in sides], on="k", **EXACT))
     assert results(spark, tmp_path) == everything

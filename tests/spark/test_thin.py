@@ -16,7 +16,7 @@ from penstock.precision.thinning import KINDS
 from penstock.spark import metrics
 from penstock.spark.precision import latest, thin
 from tests.naive.rng import MASK, mix
-from tests.spark.processes import await_commits, figures, kill, start_driver
+from tests.spark.processes import await_standstill, commits, figures, kill, start_driver
 from tests.spark.streams import START, Files, at, run
 from tests.spark.thin_driver import QUERIES, READINGS
 
@@ -163,9 +163,9 @@ def test_another_rule_is_refused_and_the_checkpoint_lives_on(spark, tmp_path):
     run(start(spark, files), tmp_path)
     add(files, readings[60:], queries[20:], parts=1)
     for wrong, named in [
-        ({"rule": "adaptive"}, "a thin with other rule: settling, and now adaptive"),
-        ({"limits": [1.0]}, "other limits"),
-        ({"buckets": 7}, "other buckets"),
+        ({"rule": "adaptive"}, "a thin with rule='settling', and now with rule='adaptive'"),
+        ({"limits": [1.0]}, "a thin with limits=..., and now with limits=.1.0."),
+        ({"buckets": 7}, "a thin with buckets=2, and now with buckets=7"),
     ]:
         with pytest.raises(StreamingQueryException, match=named):
             run(start(spark, files, **wrong), tmp_path)
@@ -268,13 +268,13 @@ def test_over_connect(spark, tmp_path):
 def test_killed_and_started_anew(spark, tmp_path):
     readings, queries = walk(random.Random(6), 600)
     files = write(tmp_path, readings, queries, parts=12)
-    given = {"folder": str(tmp_path), "options": OPTIONS}
+    given = {"folder": str(tmp_path), "options": OPTIONS, "still_after": 2}
     driver = start_driver(given, tmp_path / "log", DRIVER)
     try:
-        await_commits(tmp_path / "out-checkpoint", 2, driver)
+        await_standstill(tmp_path, driver)
     finally:
         kill(driver)
-    assert len(list((tmp_path / "out-checkpoint" / "commits").glob("[0-9]*"))) < 12
+    assert commits(tmp_path / "out-checkpoint") == 2
     query = run(start(spark, files), tmp_path)
     told = metrics(query)
     assert (told.readings, told.queries) == (600, 200)

@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.workloads import files
 from penstock.workloads.columns import first_bad
 from penstock.workloads.files import read_join, read_lookup
+from tests.marks import UNFIT
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".parquet.gz"]
 
@@ -96,20 +97,20 @@ def test_composite_keys(tmp_path, ending):
     assert read_lookup(path, key="price,symbol").key.tolist() == [0, 1, 0, 2, 3]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=UNFIT)
 @given(rows=st.lists(st.tuples(*[st.integers(-2, 2)] * 3), min_size=1, max_size=60))
 def test_composite_ids_are_equal_where_all_columns_are(tmp_path, rows):
     columns = dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True))
     assert read_lookup(put_table(tmp_path, columns), key="a,b,c").key.tolist() == same_as(rows)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=UNFIT)
 @given(names=st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=30))
 def test_any_text_is_an_exact_key(tmp_path, names):
     assert read_lookup(put_table(tmp_path, {"key": names})).key.tolist() == same_as(names)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=UNFIT)
 @given(names=st.lists(st.text('ab,"\n', min_size=1, max_size=3), min_size=1, max_size=30))
 def test_any_quoted_text_is_an_exact_key(tmp_path, names):
     path = Path(tmp_path, "trace.csv")

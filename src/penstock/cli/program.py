@@ -12,6 +12,8 @@ from typer.core import TyperGroup
 
 from ..errors import PenstockError
 
+LONGEST = 2000  # characters of a complaint, which may quote what a file holds
+
 # The base of all complaints about arguments: Click's own, or that of the copy in newer Typers.
 _UsageError: Any = typer.BadParameter.__mro__[2]
 
@@ -67,7 +69,10 @@ def _hidden(params: list[Any]) -> list[Any]:
 
 
 def _say(sentence: str) -> int:
-    print("penstock:", " ".join(sentence.split()), file=sys.stderr)
+    said = " ".join(sentence.split())
+    if len(said) > LONGEST:  # the beginning names the thing, the end says the way out
+        said = f"{said[: LONGEST // 2]} ... {said[-LONGEST // 2 :]}"
+    print("penstock:", said, file=sys.stderr)
     return 2
 
 
@@ -81,18 +86,21 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the program."""
-    signal.signal(signal.SIGINT, _leave)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # What is ignored stays so: `nohup`, or `&` in a script, keeps Ctrl-C from us on purpose.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
     app()
 
 
-def _leave(*_: Any) -> None:
-    """End quietly on Ctrl-C."""
-    if multiprocessing.active_children():  # whoever waits for them ends them
-        raise KeyboardInterrupt
+def _leave(number: int, _: Any) -> None:
+    """End quietly on Ctrl-C and on termination, with the exit code that shells give."""
+    if multiprocessing.active_children():  # the pool that waits for them ends them
+        raise SystemExit(128 + number)
     # At once, because an exception could get lost in the compiler, which calls back into Python.
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), b"\r\x1b[2K\x1b[?25h")  # no bar, and the cursor is back
-    os._exit(130)
+    os._exit(128 + number)
 
 
 @app.callback(invoke_without_command=True)

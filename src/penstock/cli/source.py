@@ -1,5 +1,6 @@
 """`penstock precision source`: readings in, intervals out to a broker."""
 
+import sys
 import threading
 from typing import Annotated
 
@@ -17,6 +18,23 @@ from .connection import (
     User,
 )
 from .output import AsJson, show_made
+
+
+class _Note:
+    """Says on standard error that readings are skipped: of the 1st, 2nd, 4th, 8th and so on."""
+
+    def __init__(self) -> None:
+        self.skipped = 0
+
+    def __call__(self, key: str, value: float) -> None:
+        self.skipped += 1
+        if self.skipped & (self.skipped - 1) == 0:
+            print(
+                f"penstock: a reading of {key} is no finite number ({value}) and is skipped,"
+                f" {self.skipped:,} so far; the one before stands",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def source(
@@ -91,6 +109,7 @@ def source(
     first = next(lines, None)  # complains before anything is sent
     if first is None:
         raise typer.BadParameter("there must be at least one reading, got none")
+    note = _Note()
     with SourceClient(
         where,
         name or key or first.key,
@@ -101,8 +120,7 @@ def source(
         root=root,
         timeout=timeout,
     ) as client:
-        for reading in chain([first], lines):
-            client.set(*reading)
+        client.feed(chain([first], lines), note)
         client.flush(timeout)
         if stay:
             threading.Event().wait()

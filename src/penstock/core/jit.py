@@ -147,8 +147,7 @@ class _KernelCache(caching.NullCache):
         found = _read(path, target_context)
         if found is None and path not in self._turns:
             turn = Turn(path.with_suffix(".turn"))
-            if turn.had_to_wait:
-                found = _read(path, target_context)
+            found = _read(path, target_context)  # another process may have been faster
             if found is None:
                 self._turns[path] = turn
             else:

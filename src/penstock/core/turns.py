@@ -20,7 +20,7 @@ PAUSE = 0.02
 class Turn:
     """One's turn at whatever the file stands for; ends with `end`, or with the process."""
 
-    def __init__(self, file: Path, patience: float = PATIENCE):
+    def __init__(self, file: Path, patience: float | None = None):
         self.had_to_wait = False
         self._file = file
         self._handle: int | None = None
@@ -28,7 +28,7 @@ class Turn:
             return
         try:
             self._handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
-            deadline = time.monotonic() + patience
+            deadline = time.monotonic() + (PATIENCE if patience is None else patience)
             while not _locked(self._handle) and time.monotonic() < deadline:
                 self.had_to_wait = True
                 time.sleep(PAUSE)

@@ -17,6 +17,7 @@ from .shares import check_support, share
 from .space import m_to_epsilon, steady_entries
 
 DEFAULT = 10  # epsilon is the support divided by this
+LONGEST = 200  # characters of a key in a table; JSON has all of them
 
 
 @dataclass(frozen=True)
@@ -135,13 +136,22 @@ def table(made: Report) -> Table:
     for name in ("at least", "at most", "share"):
         shown.add_column(name, justify="right", no_wrap=True)
     for key, lowest, highest in _rows(made.found):
-        label = made.rows.label(key)
-        text = ", ".join(map(str, label)) if isinstance(label, list) else str(label)
+        text = _shown(made.rows.label(key))
         sure = "" if lowest >= made.support * counter.seen else "dim"  # it may be less frequent
         shown.add_row(
             Text(text), f"{lowest:,}", f"{highest:,}", f"{lowest / counter.seen:.2%}", style=sure
         )
     return shown
+
+
+def _shown(label: Any) -> str:
+    """Return a key as text that fits into a table: folding a text of megabytes takes minutes.
+
+    >>> _shown(["ann", 7]), _shown("x" * 1000)[LONGEST - 2 :]
+    ('ann, 7', 'xx... (1,000 characters)')
+    """
+    text = ", ".join(map(str, label)) if isinstance(label, list) else str(label)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
 
 
 def _rows(found: Frequent) -> list[tuple[int, int, int]]:

@@ -255,7 +255,7 @@ def whole_parts(wanted: np.ndarray, budget: int) -> np.ndarray:
     [3, 7, 0]
     """
     total = float(np.cumsum(wanted)[-1])
-    exact = wanted * (budget / total) if total > 0 else np.full(len(wanted), budget / len(wanted))
+    exact = wanted / total * budget if total > 0 else np.full(len(wanted), budget / len(wanted))
     parts = np.floor(exact).astype(np.int64)
     missing = max(0, budget - int(np.cumsum(parts)[-1]))
     parts[np.argsort(parts - exact, kind="stable")[:missing]] += 1  # the largest fractions first

@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
 RETRIES = 3  # of what was under way when a worker died
 
 
@@ -59,7 +60,7 @@ class Pool:
             self._before = set(multiprocessing.active_children())
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, context, _die_with_parent)
-        with _deaf_to_interrupts():  # the workers, which start here, stay so
+        with _deaf_to_interrupts():  # the workers, which start here, stay deaf to Ctrl-C
             futures: dict[Future, int] = {
                 self._pool.submit(work, item): number for number, item in waiting.items()
             }
@@ -97,12 +98,29 @@ def _die_with_parent() -> None:
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Put Ctrl-C off, for good in the processes started meanwhile: their parent will end them.
+    """Put Ctrl-C and termination off, so that no worker is left half started.
 
-    A signal that is blocked waits, where one that is ignored would be lost.
+    In the processes started meanwhile Ctrl-C is put off for good: their parent will end them. A
+    signal that is blocked waits, where one that is ignored would be lost. But it is blocked in this
+    thread only, and Python's handler runs here whichever thread gets the signal; so the handlers
+    too are told to wait.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in ENDING if _may_handle(number)}
+    for number in handlers:
+        signal.signal(number, lambda which, _: came.append(which))
     try:
         yield
     finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def _may_handle(number: int) -> bool:
+    """Tell whether Python handles a signal, and lets this thread say how."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and callable(signal.getsignal(number))

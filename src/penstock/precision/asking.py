@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import BadInput
+from .interval import ends
 from .message import Refresh
-from .queries import Query, bounds, most_telling, need, refreshes
+from .queries import Query, most_telling, need, refreshes
+from .queries import answer as bounds_and_within
 
 if TYPE_CHECKING:
     from .cache import Cache
@@ -17,9 +19,10 @@ class Answer(NamedTuple):
 
     low: float
     high: float
-    within: bool  # whether it is as narrow as was asked for
+    within: bool  # whether it is as narrow as was asked for, but for the rounding of its ends
     refreshed: tuple[str, ...]  # keys whose exact value was fetched
     stale: tuple[str, ...]  # keys whose source is lost: nothing was assumed of them
+    reason: str = ""  # why all of them are, if there is one reason, such as a lost connection
 
 
 class Asking:
@@ -40,7 +43,7 @@ class Asking:
     ...     for key in asking.wanted:
     ...         asking.supply(sources[key].ask("here", now=1, need=asking.need(key)))
     >>> asking.answer
-    Answer(low=24.0, high=28.0, within=True, refreshed=('a', 'b'), stale=())
+    Answer(low=24.0, high=28.0, within=True, refreshed=('a', 'b'), stale=(), reason='')
     """
 
     def __init__(
@@ -57,15 +60,15 @@ class Asking:
         self.query = query.checked()
         self._cache = cache
         self._place = {key: i for i, key in enumerate(keys)}
-        known = np.array([cache.bounds(key, now) for key in keys])
-        self._low, self._high = known[:, 0].copy(), known[:, 1].copy()
+        low, high, stale = zip(*(cache.look(key, now) for key in keys))
+        self._low, self._high = np.array(low), np.array(high)
         self._costs = np.array([costs.get(key, 1.0) for key in keys]) if costs else None
         if self._costs is not None and not (self._costs >= 0).all():
             raise BadInput(
                 f"what it costs to fetch a key must be at least 0, got {min(costs.values())}"
             )
         self._patient = patient
-        self._stale = {key for key in keys if cache.is_stale(key, now)}
+        self._stale = {key for key, is_stale in zip(keys, stale) if is_stale}
         self._refreshed: list[str] = []
         self._failed: set[str] = set()
         self.wanted: tuple[str, ...] = self._plan()
@@ -78,7 +81,7 @@ class Asking:
         """Take the exact value of a key that was wanted."""
         self._cache.receive(refresh)
         i = self._place[refresh.key]
-        self._low[i] = self._high[i] = refresh.value
+        self._low[i], self._high[i] = ends(refresh.value, refresh.rounded)
         self._stale.discard(refresh.key)
         self._refreshed.append(refresh.key)
         self._go_on(refresh.key)
@@ -91,8 +94,7 @@ class Asking:
     @property
     def answer(self) -> Answer:
         """What is known of the answer now."""
-        low, high = bounds(self.query, self._low, self._high)
-        within = high - low <= self.query.allowed(low, high)
+        low, high, within = bounds_and_within(self.query, self._low, self._high)
         stale = tuple(key for key in self._place if key in self._stale)
         return Answer(low, high, within, tuple(self._refreshed), stale)
 
@@ -104,13 +106,14 @@ class Asking:
     def _plan(self) -> tuple[str, ...]:
         """Return what to fetch next; nothing once those that are left cannot help."""
         keys = list(self._place)
-        failed = np.array([key in self._failed for key in keys])
+        known = self._failed.union(self._refreshed)  # to ask again would tell nothing new
+        useless = np.array([key in known for key in keys]) & (self._low < self._high)
         costs = self._costs
-        if failed.any():  # the others first, whatever they cost
+        if useless.any():  # the others first, whatever they cost
             costs = np.ones(len(keys)) if costs is None else costs
-            costs = np.where(failed, 1 + costs.sum(), costs)
+            costs = np.where(useless, 1 + costs.sum(), costs)
         chosen = refreshes(self.query, self._low, self._high, costs)
-        chosen = [i for i in chosen if not failed[i]]
+        chosen = [i for i in chosen if not useless[i]]
         if self._patient and chosen:
             chosen = [most_telling(self.query, self._low, self._high, chosen)]
         return tuple(keys[i] for i in chosen)

@@ -40,6 +40,7 @@ class Cache:
         self._held: dict[str, Refresh] = {}
         self._last: dict[str, tuple[int, int]] = {}  # the latest message of each key, held or not
         self._lost: set[str] = set()
+        self._doubted: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._held)
@@ -52,8 +53,11 @@ class Cache:
     def receive(self, refresh: Refresh) -> bool:
         """Take a message; return False if a later one is known already."""
         key = refresh.key
-        if key in self._last and refresh.order <= self._last[key]:
-            return False
+        if key in self._last:
+            if refresh.order >= self._last[key]:
+                self._doubted.discard(key)
+            if refresh.order <= self._last[key]:
+                return False
         self._last[key] = refresh.order
         self._lost.discard(key)
         self._held[key] = refresh
@@ -68,24 +72,38 @@ class Cache:
         self._check_known([key])
         self._lost.add(key)
 
+    def doubt(self) -> None:
+        """Stop trusting all keys, each until its latest message comes, be it once more.
+
+        For a cache that is cut off: later messages may exist, and it cannot hear them.
+        """
+        self._doubted.update(self._last)
+
     def forget(self, key: str) -> None:
         """Hear no more of a key, which was taken out of service."""
         self._held.pop(key, None)
         self._last.pop(key, None)
         self._lost.discard(key)
+        self._doubted.discard(key)
 
     def is_stale(self, key: str, now: float) -> bool:
-        """Tell whether the source of a key is lost, or has been silent for too long."""
+        """Tell whether the source of a key is lost, in doubt, or silent for too long."""
         self._check_known([key])
-        held = self._held.get(key)
-        late = held is not None and now > held.sent + held.max_silence + self.grace
-        return late or key in self._lost
+        return self.look(key, number("now", now))[2]
 
     def bounds(self, key: str, now: float) -> tuple[float, float]:
         """Return what is known of a value; nothing, if it is not held or its source is lost."""
-        if self.is_stale(key, now) or key not in self._held:
-            return -math.inf, math.inf
-        return self._held[key].interval.bounds(now)
+        self._check_known([key])
+        return self.look(key, number("now", now))[:2]
+
+    def look(self, key: str, now: float) -> tuple[float, float, bool]:
+        """Return what is known of a value, and whether it is stale; the key must be known."""
+        held = self._held.get(key)
+        stale = key in self._lost or key in self._doubted
+        stale |= held is not None and now > held.sent + held.max_silence + self.grace
+        if stale or held is None:
+            return -math.inf, math.inf, stale
+        return *held.interval.bounds(now), False
 
     def ask(
         self,
@@ -103,7 +121,7 @@ class Cache:
         """
         chosen = list(dict.fromkeys(self._last if keys is None else keys))
         self._check_known(chosen)
-        return Asking(self, query, chosen, now, costs or {}, patient)
+        return Asking(self, query, chosen, number("now", now), costs or {}, patient)
 
     def save(self) -> dict[str, Any]:
         """Return the whole state as plain values, for `restore`."""
@@ -113,6 +131,7 @@ class Cache:
             "grace": self.grace,
             "last": {key: list(order) for key, order in self._last.items()},
             "lost": sorted(self._lost),
+            "doubted": sorted(self._doubted),
             "held": [[*held[:2], list(held.interval), *held[3:]] for held in self._held.values()],
         }
 
@@ -124,6 +143,7 @@ class Cache:
         cache = cls(saved["capacity"], saved["grace"])
         cache._last = {key: (run, number) for key, (run, number) in saved["last"].items()}
         cache._lost = set(saved["lost"])
+        cache._doubted = set(saved.get("doubted", ()))
         for key, value, interval, *rest in saved["held"]:
             cache._held[key] = Refresh(key, value, Interval(*interval), *rest)
         return cache

@@ -4,16 +4,24 @@ import math
 from collections.abc import Iterable
 
 from .checks import number
+from .rounding import up
 from .rule import hook
 
 
 def check_limits(limits: Iterable[float]) -> tuple[float, ...]:
-    """Return the limits in order.
+    """Return the limits in order; one that is no float as the next float above.
 
-    >>> check_limits([30, 10])
-    (10.0, 30.0)
+    A float is at or above the one just where it is at or above the other.
+
+    >>> check_limits([30, 10]), check_limits([2**53 + 1])
+    ((10.0, 30.0), (9007199254740994.0,))
     """
-    return tuple(sorted(number("an alarm limit", limit) for limit in limits))
+    return tuple(sorted(_check(limit) for limit in limits))
+
+
+def _check(limit: float) -> float:
+    number("an alarm limit", limit)
+    return up(limit)
 
 
 @hook

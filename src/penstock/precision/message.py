@@ -14,7 +14,7 @@ class Refresh(NamedTuple):
     """
 
     key: str
-    value: float  # exact, when it was sent
+    value: float  # exact, when it was sent, unless `rounded`
     interval: Interval
     rank: float  # the original width: a full cache lets the largest go
     why: int  # ABOVE, BELOW, ASKED or SPOKE: see rule.py
@@ -22,6 +22,7 @@ class Refresh(NamedTuple):
     number: int  # grows with every message of a run
     sent: float
     max_silence: float = math.inf  # if nothing newer comes for so long, the source is lost
+    rounded: bool = False  # the value is no float and lies between the neighbours of `value`
 
     @property
     def order(self) -> tuple[int, int]:

@@ -12,9 +12,10 @@ from ..errors import BadInput, BadState
 from .checks import number
 from .costs import Costs
 from .draws import Draws
-from .interval import Interval
+from .interval import Interval, around, ends
 from .limits import check_limits, keep_off
 from .message import Refresh
+from .rounding import is_rounded
 from .rule import ABOVE, ASKED, BELOW, SPOKE, Rule
 from .rules import tune
 
@@ -49,7 +50,8 @@ class Source:
     """One value, and the intervals that caches hold of it.
 
     key: the name of the value.
-    value: what it is now.
+    value: what it is now, any real number. One that is no float, such as 2**53 + 1, is sent as the
+        nearest float and marked as `rounded`; intervals contain the number itself.
     rule: how widths are chosen, `NAME` or `NAME:key=value,...`; each cache has widths of its own.
     costs: C_vr and C_qr.
     limits: values that no interval may straddle.
@@ -80,7 +82,7 @@ class Source:
         run: int = 0,
     ):
         self.key = key
-        self.value = number(f"the value of {key!r}", value)
+        self._take(value)
         self.limits = check_limits(limits)
         if max_silence != math.inf:
             max_silence = number("max_silence", max_silence, 0, above=True)
@@ -100,6 +102,7 @@ class Source:
 
     def subscribe(self, cache: str, now: float) -> Refresh:
         """Begin to keep a cache informed, and return its first interval."""
+        now = number("now", now)
         seed = self._seed + 0x9E3779B9 * len(self._lines)
         line = self._lines.setdefault(cache, _Line(self._tuned.start(), seed))
         return self._send(line, SPOKE, now, 0.0)
@@ -110,14 +113,13 @@ class Source:
 
     def update(self, value: float, now: float) -> dict[str, Refresh]:
         """Take a new value, and return what must be sent to which cache."""
-        value = number(f"the value of {self.key!r}", value)
-        changed = value != self.value
-        self.value = value
+        now, before = number("now", now), self.value
+        self._take(value)
         rule, par = self._tuned.rule, self._tuned.par
         found = {}
         for cache, line in self._lines.items():
-            if changed:
-                rule.on_update(par, line.memory, value, now)
+            if self.value != before:
+                rule.on_update(par, line.memory, self.value, now)
             why = self._left(line, now)
             if why is not None:
                 found[cache] = self._send(line, why, now, 0.0)
@@ -133,13 +135,14 @@ class Source:
             raise BadInput(
                 f"{self.key!r} has no cache {cache!r}; subscribe it first. Known: {known}"
             )
-        return self._send(self._lines[cache], ASKED, now, number("need", need, 0))
+        now, need = number("now", now), number("need", need, 0)
+        return self._send(self._lines[cache], ASKED, now, need)
 
     def tick(self, now: float) -> dict[str, Refresh]:
         """Return what must be sent because time has passed: see `next_deadline`."""
-        found = {}
+        now, found = number("now", now), {}
         for cache, line in self._lines.items():
-            if now >= line.interval.until(self.value):
+            if now >= self._until(line):
                 why = BELOW if line.interval.drift > 0 else ABOVE
                 found[cache] = self._send(line, why, now, 0.0)
             elif now >= line.sent + self.max_silence:
@@ -149,8 +152,7 @@ class Source:
     def next_deadline(self) -> float:
         """Return when `tick` must be called, if nothing happens before; infinity: never."""
         times = [
-            min(line.sent + self.max_silence, line.interval.until(self.value))
-            for line in self._lines.values()
+            min(line.sent + self.max_silence, self._until(line)) for line in self._lines.values()
         ]
         return min(times, default=math.inf)
 
@@ -160,6 +162,7 @@ class Source:
             "format": FORMAT,
             "key": self.key,
             "value": self.value,
+            "rounded": self.rounded,
             "rule": self._tuned.text,
             "costs": list(self._costs or Costs()),
             "limits": list(self.limits),
@@ -189,17 +192,28 @@ class Source:
             run=saved["run"],
         )
         source._number = saved["number"]
+        source.rounded = saved.get("rounded", False)
         for cache, (memory, state, interval, sent) in saved["lines"].items():
             line = source._lines[cache] = _Line(memory, state)
             line.interval, line.sent = Interval(*interval), sent
         return source
 
+    def _take(self, value: float) -> None:
+        self.value = number(f"the value of {self.key!r}", value)
+        self.rounded = is_rounded(value)
+
     def _left(self, line: _Line, now: float) -> int | None:
         """Return on which side the value has left the interval."""
         low, high = line.interval.bounds(now)
-        if self.value > high:
+        least, most = ends(self.value, self.rounded)
+        if most > high:
             return ABOVE
-        return BELOW if self.value < low else None
+        return BELOW if least < low else None
+
+    def _until(self, line: _Line) -> float:
+        """Return when the value leaves an interval that drifts, if neither is changed."""
+        least, most = ends(self.value, self.rounded)
+        return line.interval.until(least if line.interval.drift > 0 else most)
 
     def _send(self, line: _Line, why: int, now: float, need: float) -> Refresh:
         """Let the rule learn, and make the next interval."""
@@ -207,11 +221,12 @@ class Source:
         rule.on_refresh(par, line.memory, why, self.value, now, need, line.draws.uniform())
         low, high, *motion = rule.shape(par, line.memory, self.value)
         low, high = keep_off(low, high, self.value, self.limits)
+        low, high = around(low, high, self.value, self.rounded)
         line.interval = Interval(low, high, now, *motion)
         line.sent = now
         self._number += 1
         rank = rule.rank(par, line.memory)
         return Refresh(
             self.key, self.value, line.interval, rank, why, self.run, self._number, now,
-            self.max_silence,
+            self.max_silence, self.rounded,
         )  # fmt: skip

@@ -34,12 +34,12 @@ def rank_keys(keys: ArrayLike, seed: int = 0) -> Ranked:
     >>> rank_keys(["b", "a", "c", "a", "c", "a"])
     Ranked(rank=array([2, 0, 1, 0, 1, 0]), counts=array([3, 2, 1]))
     """
-    ids, values = _numbered(np.asarray(keys))
+    ids = _numbered(np.asarray(keys))
     count = np.bincount(ids)
-    if len(count) == 1:
+    if len(count) == 1:  # which one it is cannot be said: of a file or a frame this is its number
         raise BadInput(
-            f"keys must take at least two values to have a profile, got only {values[0]!r}"
-            f" in all {len(ids)} rows; choose another column"
+            "keys must take at least two values to have a profile, got one and the same key"
+            f" in all {len(ids):,} rows; choose another column"
         )
     order = np.lexsort((source(seed, TIES).random(len(count)), -count))
     rank = np.empty(len(count), np.int64)
@@ -47,8 +47,8 @@ def rank_keys(keys: ArrayLike, seed: int = 0) -> Ranked:
     return Ranked(rank[ids], count[order])
 
 
-def _numbered(keys: np.ndarray) -> tuple[Ints, list[Any]]:
-    """Return a number from 0 for each key, equal where keys are, and the first few of the keys."""
+def _numbered(keys: np.ndarray) -> Ints:
+    """Return a number from 0 for each key, equal where keys are."""
     if keys.ndim != 1:
         raise BadInput(f"keys must have 1 dimension, got {keys.ndim}; join several columns to one")
     if len(keys) < LEAST:
@@ -56,10 +56,9 @@ def _numbered(keys: np.ndarray) -> tuple[Ints, list[Any]]:
     _refuse_gaps(keys)
     if keys.dtype == object:  # may not be sortable
         number: dict[Any, int] = {}
-        ids = np.array([number.setdefault(key, len(number)) for key in keys.tolist()], np.int64)
-        return ids, list(number)[:1]
-    value, ids = np.unique(keys, return_inverse=True)
-    return ids.astype(np.int64), value[:1].tolist()
+        return np.array([number.setdefault(key, len(number)) for key in keys.tolist()], np.int64)
+    _, ids = np.unique(keys, return_inverse=True)
+    return ids.astype(np.int64)
 
 
 def _refuse_gaps(keys: np.ndarray) -> None:

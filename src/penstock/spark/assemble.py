@@ -15,7 +15,7 @@ from .bucket import Bucket, check_engine, counter_names
 from .buckets import labels
 from .budget import read_budget
 from .checkpoint import check_checkpoint
-from .checks import bucket_count, share, warn_user, whole
+from .checks import bucket_count, choice, share, warn_user, whole
 from .metrics import observed_join
 from .operator import Work, run_buckets
 from .packets import SCHEMA, Packing, make_packer
@@ -77,7 +77,7 @@ def make_plan(
         budget=chosen.amount,
         in_bytes=chosen.in_bytes,
         policy=options.policy,
-        layout=options.layout,
+        layout=choice(options.layout, "layout", ("unified", "split")),
         buckets=count,
         labels=tuple(labels(count, parts)),
         partitions=parts,

@@ -112,8 +112,8 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         int(row["held"]),
         int(row["bytes"]),
         *recall,
-        (int(row["share_least"]), int(row["share_most"])),
-        _hottest(row["hottest"]),
+        (int(row.get("share_least", 0)), int(row.get("share_most", 0))),
+        _hottest(row.get("hottest")),
         standing.read(row, JOINING),
     )
 

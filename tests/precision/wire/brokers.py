@@ -4,24 +4,15 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 
 from penstock.precision.wire import Broker
 from penstock.precision.wire.trial import TrialBroker
+from tests.patience import PATIENCE, until
 
-PATIENCE = 30.0  # seconds; far more than anything takes, for a machine that is busy
 MOSQUITTO = shutil.which(
     "mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
 )
 NO_MOSQUITTO = "no mosquitto on the path: run scripts/mosquitto.sh, or install it"
-
-
-def until(holds, what="it"):
-    """Wait until something holds."""
-    ends = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < ends, f"{what} did not come about in {PATIENCE:g} seconds"
-        time.sleep(0.005)
 
 
 def free_port():

@@ -55,7 +55,7 @@ class Raw:
 def interval(value=20.0, number=1, run=7, **changes):
     """Return the payload of an interval of width 4."""
     record = {"value": value, "low": value - 2, "high": value + 2, "width": 4.0, "why": "above"}
-    record |= {"run": run, "number": number, "sent": time.time(), "silence": 60.0}
+    record |= {"run": run, "number": number, "sent": time.time(), "silence": 600.0}
     return json.dumps(record | {"source": "raw"} | changes).encode()
 
 

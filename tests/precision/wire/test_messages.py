@@ -36,16 +36,27 @@ WIDTHS = st.floats(0, math.inf)
     above=WIDTHS,
     rank=WIDTHS,
     why=st.integers(0, 3),
-    run=st.integers(0, 2**60),
+    run=st.integers(0, 2**53 - 1),
     number=st.integers(1, 2**60),
     sent=st.floats(0, 1e10),
     mark=st.text(max_size=9),
+    rounded=st.booleans(),
 )
-def test_a_refresh_survives_the_wire(value, below, above, rank, why, run, number, sent, mark):
+def test_a_refresh_survives_the_wire(
+    value, below, above, rank, why, run, number, sent, mark, rounded
+):
     held = Interval(value - below, value + above, sent)
-    refresh = Refresh("hall", value, held, rank, why, run, number, sent, 60.0)
+    refresh = Refresh("hall", value, held, rank, why, run, number, sent, 60.0, rounded)
     payload = write_refresh(refresh, "gateway", 60.0, sent, mark)
     assert read_refresh("hall", payload) == Told(refresh, "gateway", mark)
+
+
+def test_whole_numbers_that_no_float_equals_are_rounded_outward():
+    number = 2**53 + 1
+    record = json.loads(interval()) | {"value": number, "low": number, "high": number}
+    told = read_refresh("hall", json.dumps(record).encode()).refresh
+    assert told.interval[:2] == (2.0**53, 2.0**53 + 2)
+    assert told.rounded
 
 
 def test_requests_and_states_survive_the_wire():
@@ -53,12 +64,15 @@ def test_requests_and_states_survive_the_wire():
         assert read_request(write_request(request)) == request
     for state in (State(7, True), State(8, False)):
         assert read_state(write_state(state)) == state
+    with pytest.raises(BadPayload):  # beyond every time of day
+        read_state(write_state(State(2**53, True)))
 
 
 GOOD = json.loads(interval())
 BAD = [{name: bad} for name in GOOD for bad in (True, "a//b", [], {})]
 BAD += [{"value": None}, {"value": 10**400}, {"low": 99.0}, {"high": -99.0}, {"width": -1.0}]
-BAD += [{"run": -1}, {"run": 2**63}, {"run": 1.5}, {"number": None}, {"silence": -1}]
+BAD += [{"run": -1}, {"run": 2**53}, {"run": 1.5}, {"number": None}, {"silence": -1}]
+BAD += [{"number": 2**63}, {"rounded": 1}, {"rounded": None}]
 BAD += [{"silence": None}, {"why": "bored"}, {"source": "a/+"}, {"source": ""}, {"mark": 7}]
 
 
@@ -137,7 +151,7 @@ def test_readings_of_a_file_are_checked_to_the_end_first(tmp_path):
     file.write_text("Living Room/temp 21\n\nhall 1e1\n")
     assert list(from_file(str(file), None)) == [("Living Room/temp", 21.0), ("hall", 10.0)]
     file.write_text("hall 20\nhall warm\n")
-    with pytest.raises(BadInput, match=r"line 2 of .* must be a key and a finite number, got"):
+    with pytest.raises(BadInput, match=r"line 2 of .* must be a key and a number, got"):
         next(from_file(str(file), None))
     file.write_bytes(b"hall \xff\n")
     with pytest.raises(BadInput, match="cannot be read: it is not text"):
@@ -146,10 +160,17 @@ def test_readings_of_a_file_are_checked_to_the_end_first(tmp_path):
         next(from_file(str(tmp_path / "none"), None))
 
 
-@pytest.mark.parametrize("line", ["nan", "inf", "warm", "1 2"])
+@pytest.mark.parametrize("line", ["warm", "1 2", "0x10"])
 def test_refuses_what_is_no_number(line):
-    with pytest.raises(BadInput, match="line 1 of it must be a finite number"):
+    with pytest.raises(BadInput, match="line 1 of it must be a number, got"):
         next(read_lines([line], "it", key="hall"))
+
+
+def test_readings_may_be_no_finite_numbers_and_whole_ones_are_exact():
+    lines = ["nan", "-inf", "1e400", str(2**53 + 1), "-9007199254740993", "20", "9" * 400]
+    values = [reading.value for reading in read_lines(lines, "it", key="hall")]
+    assert math.isnan(values[0])
+    assert values[1:] == [-math.inf, math.inf, 2**53 + 1, -(2**53) - 1, 20.0, math.inf]
 
 
 def test_readings_of_a_command():

@@ -1,14 +1,17 @@
 """The commands that talk to a broker."""
 
 import json
+import sys
 import time
 
 import pytest
 from typer.testing import CliRunner
 
 from penstock.cli import app
+from penstock.precision.wire.readings import read_lines
 
-from .brokers import PATIENCE, free_port, until
+from .brokers import PATIENCE, address, free_port, until
+from .conftest import Corner
 
 QUERY = "avg(sensor/+/temp) within 0.5"
 
@@ -30,8 +33,9 @@ def test_a_query_as_json(corner, at):
     result = call("query", QUERY, *at, "--json", "--patience", PATIENCE)
     assert (result.exit_code, result.stderr) == (0, "")
     found = json.loads(result.stdout)
-    fields = ["query", "low", "high", "within", "keys", "refreshed", "stale", "ignored"]
+    fields = ["query", "low", "high", "within", "keys", "refreshed", "stale", "reason", "ignored"]
     assert list(found) == fields
+    assert found["reason"] is None
     assert (found["query"], found["within"], found["keys"]) == (QUERY, True, 4)
     assert found["low"] <= 21.5 <= found["high"]
     assert found["high"] - found["low"] <= 0.5
@@ -81,7 +85,7 @@ def test_a_source_of_a_file(corner, at, tmp_path):
     result = call("source", file, "--name", "house", "--rule", "static:width=4", *at, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     found = json.loads(result.stdout)
-    assert list(found) == ["source", "readings", "published", "answered", "ignored"]
+    assert list(found) == ["source", "readings", "skipped", "published", "answered", "ignored"]
     assert (found["source"], found["readings"], found["ignored"]) == ("house", 4, 0)
     until(lambda: cache.known() == ("hall", "roof"))
     until(lambda: cache.is_stale("hall") and cache.is_stale("roof"))  # it left, and said so
@@ -93,6 +97,65 @@ def test_a_source_of_numbers_from_the_standard_input(corner, at):
     assert result.exit_code == 0
     assert result.stdout.startswith("hall: 2 readings, ")
     until(lambda: cache.known() == ("hall",))
+
+
+def test_readings_that_are_no_finite_numbers_are_counted_and_skipped(corner, at, tmp_path):
+    file = tmp_path / "readings.txt"
+    file.write_text("hall nan\nhall 20\nhall NaN\nhall 21\nhall -inf\nhall 1e999\n")
+    result = call("source", file, "--name", "house", *at, "--json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["readings"], found["skipped"]) == (0, 2, 4)
+    notes = result.stderr.splitlines()
+    assert len(notes) == 3  # of the first, the second and the fourth
+    assert "a reading of hall is no finite number (nan) and is skipped, 1 so far" in notes[0]
+    said = call("source", "--key", "hall", *at, input="20\nnan\n").stdout
+    assert "1 readings, 1 skipped that were no finite numbers," in " ".join(said.split())
+
+
+def test_a_live_source_survives_a_reading_that_is_no_number(corner):
+    """As `penstock precision source --stay` reads it, one line after another."""
+    source, cache = corner.source(), corner.cache()
+    source.feed(read_lines(["20", "nan", "40"], "it", key="hall"))
+    until(lambda: cache.known() and cache.bounds("hall") == (38.0, 42.0))
+    assert source.counts["skipped"] == 1
+
+
+def test_sums_of_the_largest_readings(corner, at):
+    source, cache = corner.source(), corner.cache()
+    for i in range(3):
+        source.set(f"sensor/{i}/temp", 1e308)
+    until(lambda: len(cache.known()) == 3)
+    result = call("query", "sum(sensor/#) within 1", *at, "--json", "--patience", PATIENCE)
+    found = json.loads(result.stdout)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert found["low"] == sys.float_info.max
+    assert found["high"] is None  # no float is above 3e308
+    assert call("query", "avg(sensor/#) within 1", *at).exit_code == 0
+
+
+def test_a_query_says_that_the_connection_is_lost(kind, tmp_path, monkeypatch):
+    running = kind(tmp_path)
+    corner = Corner(address(running))
+    at = ["--broker", corner.broker, "--root", corner.root, "--timeout", PATIENCE]
+    source, cache = corner.source(), corner.cache()
+    source.set("hall", 20.0)
+    until(lambda: cache.known())
+
+    def sleep(seconds, really=time.sleep):
+        if seconds != 0.7:
+            return really(seconds)
+        if not cache.up:
+            raise KeyboardInterrupt
+        running.crash()
+        until(lambda: not cache.up)
+        return really(0.5)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    result = call("query", "max(hall) within 4", *at, "--watch", 0.7)
+    assert "max(hall) is between 18 and 22: 1 value" in result.stdout
+    said = f"unknown, since there is no connection to mqtt://127.0.0.1:{running.port}: hall"
+    assert said in " ".join(result.stdout.split())
+    corner.close()
 
 
 def test_a_source_of_a_command(corner, at, tmp_path):
@@ -159,7 +222,7 @@ def test_an_error_is_one_sentence(case):
 def test_a_value_that_is_no_number():
     result = call(*HALL, *NOWHERE, input="warm\n")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "line 1 of the standard input must be a finite number, got 'warm'" in result.stderr
+    assert "line 1 of the standard input must be a number, got 'warm'" in result.stderr
 
 
 def test_nobody_of_that_name(corner, at):

@@ -13,9 +13,10 @@ from penstock.errors import BadInput, BadState, Unreachable
 from penstock.relations import as_source
 from penstock.spark import wide
 from penstock.spark.enrich import bucket as buckets
-from penstock.spark.enrich.bucket import LookupBucket
-from penstock.spark.packets import SLOT_BYTES, from_ipc
+from penstock.spark.enrich.bucket import EVENTS, LookupBucket
+from penstock.spark.packets import SLOT_BYTES, from_ipc, to_ipc
 from penstock.spark.pieces import BYTES
+from penstock.spark.plan import KEY, Input
 from tests.compare import cut
 from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
 
@@ -228,7 +229,7 @@ def test_other_buckets_are_refused():
     run = Run(make_plan(Shop(), buckets=2))
     run.take(events([1, 2]))
     run.plan = replace(run.plan, buckets=1)
-    with pytest.raises(BadState, match="buckets=2, and now with buckets=1"):
+    with pytest.raises(BadState, match="a lookup with buckets=2, and now with buckets=1; pass"):
         run.take(events([1]))
 
 
@@ -296,3 +297,53 @@ def test_rows_at_hand_beyond_the_limit_of_an_array(monkeypatch):
     run = Run(make_plan(Shop(range(9))))
     for _ in range(2):  # fetched, then cached
         assert rows_of(run.take(events(keys))) == expected
+
+
+def odd_plan(kind, arrow, **options):
+    """Return a plan whose columns are called as ours: those of the events and of the relation."""
+
+    def relation(keys):
+        return pa.table({"k": keys, f"{KEY}_0": [str(key) for key in keys.to_pylist()]})
+
+    names = ("k", KEY)
+    plan = make_plan(Shop(), **options)
+    return replace(
+        plan,
+        events=Input(("k",), None, names, (kind, "bigint"), kind == "bigint"),
+        source=as_source(relation, ("k",)),
+        promised=pa.schema([("k", arrow), (f"{KEY}_0", pa.string())]),
+        columns=((f"{KEY}_0", f"{KEY}_0"),),
+    )
+
+
+def odd_events(plan, hashes, keys, values):
+    columns = [pa.array(hashes, pa.int64()), keys, pa.array(values, pa.int64())]
+    columns = [columns[0], columns[2]] if plan.events.exact else columns
+    return EVENTS, to_ipc(pa.Table.from_arrays(columns, names=list(plan.events.packed)))
+
+
+@pytest.mark.parametrize(("kind", "arrow"), [("bigint", pa.int64()), ("string", pa.string())])
+def test_columns_that_are_called_as_ours(kind, arrow):
+    run = Run(odd_plan(kind, arrow))
+    keys = pa.array([3, 4], pa.int64()).cast(arrow)
+    for _ in range(2):  # fetched, and cached
+        found = rows_of(run.take(odd_events(run.plan, [3, 4], keys, [30, 40])))
+        assert found == [(keys[0].as_py(), 30, "3"), (keys[1].as_py(), 40, "4")]
+
+
+def test_events_without_any_key_before_anything_is_cached():
+    run = Run(odd_plan("string", pa.string()))
+    nothing = odd_events(run.plan, [None], pa.array([None], pa.string()), [1])
+    assert rows_of(run.take(nothing)) == [(None, 1, None)]
+    assert rows_of(run.take(nothing)) == [(None, 1, None)]
+
+
+def test_cached_keys_in_another_time_zone():
+    run = Run(odd_plan("timestamp", pa.timestamp("us", "UTC")))
+    for zone in ("UTC", "Europe/Berlin"):
+        keys = pa.array([10, 20], pa.timestamp("us", zone))
+        outcome = run.take(odd_events(run.plan, [1, 2], keys, [0, 1]))
+        assert [value for _, value, _ in rows_of(outcome)] == [0, 1]
+    assert outcome.totals["hits"] == 2
+    more = odd_events(run.plan, [3], pa.array([30], pa.timestamp("us", "Asia/Tokyo")), [2])
+    assert run.take(more).totals["misses"] == 3

@@ -1,24 +1,47 @@
 """From a query and intervals to an answer, and to what must be refreshed for it."""
 
+from fractions import Fraction
+
 import numpy as np
 
+from ..rounding import Exact, down, exact, up, width
 from . import counts, ranks, sums
 from .query import Query
 
 
 def bounds(query: Query, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return the interval that the answer lies in.
+    """Return the interval that the answer lies in, rounded outward.
 
     >>> bounds(Query("max", 0), np.array([7.0, 1.0]), np.array([7.0, 6.0]))  # exact, from inexact
     (7.0, 7.0)
+    >>> bounds(Query("avg", 0), np.array([1.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0]))
+    (0.6666666666666666, 0.6666666666666667)
     """
+    return answer(query, low, high)[:2]
+
+
+def answer(query: Query, low: np.ndarray, high: np.ndarray) -> tuple[float, float, bool]:
+    """Return the interval that the answer lies in, and whether it is narrow enough.
+
+    What is compared with δ is the exact width. The floats around it may be further apart, each by
+    less than the distance to its neighbour.
+    """
+    least, most = _ends(query, low, high)
+    found = down(least), up(most)
+    return *found, width(least, most) <= query.allowed(*found)
+
+
+def _ends(query: Query, low: np.ndarray, high: np.ndarray) -> tuple[Exact, Exact]:
+    """Return the ends of the answer, exactly."""
     if query.kind == "count":
-        return counts.bounds(low, high, _at(query))
+        least, most = counts.bounds(low, high, _at(query))
+        return exact(least), exact(most)
     if query.kind in ("sum", "avg"):
-        least, most = sums.bounds(low, high)
         n = len(low) if query.kind == "avg" else 1
-        return least / n, most / n
-    return ranks.bounds(low, high, _place(query, len(low)))
+        first, last = sums.ends(low, high)
+        return first / n, last / n
+    least, most = ranks.bounds(low, high, _place(query, len(low)))
+    return exact(least), exact(most)
 
 
 def refreshes(
@@ -33,20 +56,20 @@ def refreshes(
     >>> refreshes(Query("sum", 4), np.array([0.0, 0.0]), np.array([5.0, 1.0]))
     [0]
     """
-    found = bounds(query, low, high)
-    delta = query.allowed(*found)
-    if found[1] - found[0] <= delta:
+    *found, within = answer(query, low, high)
+    if within:
         return []
+    delta = query.allowed(*found)
     if query.relative and delta == 0:
         return _widest(low, high)
     if query.kind == "count":
         chosen = counts.refreshes(low, high, _at(query), delta, costs)
     elif query.kind in ("sum", "avg"):
         n = len(low) if query.kind == "avg" else 1
-        chosen = sums.refreshes(low, high, delta * n, costs)
+        chosen = sums.refreshes(low, high, Fraction(delta) * n, costs)
     else:
         chosen = ranks.refreshes(low, high, _place(query, len(low)), delta, costs)
-    return chosen or _widest(low, high)  # nothing chosen: only rounding stands between
+    return chosen or _widest(low, high)
 
 
 def need(query: Query, low: np.ndarray, high: np.ndarray, i: int) -> float:
@@ -54,17 +77,18 @@ def need(query: Query, low: np.ndarray, high: np.ndarray, i: int) -> float:
 
     Of a sum: if all were narrower in proportion. Of a count there is no such width.
     """
-    found = bounds(query, low, high)
-    delta = query.allowed(*found)
     if query.kind == "count":
         return 0.0
+    delta = query.allowed(*bounds(query, low, high)) if query.relative else float(query.delta)
     if query.kind not in ("sum", "avg"):
         return delta
     n = len(low)
-    delta = delta * n if query.kind == "avg" else delta
-    width = high - low
-    total = float(width.sum())
-    return delta / n if np.isinf(width[i]) else float(width[i]) * delta / total
+    share = delta if query.kind == "avg" else delta / n  # of each, if all are alike
+    wide = sums.widths(low, high)
+    if np.isinf(wide[i]) or wide[i] == 0:
+        return share
+    with np.errstate(over="ignore"):
+        return float(share / (wide / wide[i]).mean())
 
 
 def most_telling(query: Query, low: np.ndarray, high: np.ndarray, chosen: list[int]) -> int:
@@ -73,12 +97,13 @@ def most_telling(query: Query, low: np.ndarray, high: np.ndarray, chosen: list[i
         return max(chosen, key=lambda i: high[i])
     if query.kind == "min":
         return min(chosen, key=lambda i: low[i])
-    return max(chosen, key=lambda i: high[i] - low[i])
+    wide = sums.widths(low, high)
+    return max(chosen, key=lambda i: wide[i])
 
 
 def _widest(low: np.ndarray, high: np.ndarray) -> list[int]:
-    width = high - low
-    return [int(np.argmax(width))] if width.max() > 0 else []
+    wide = sums.widths(low, high)
+    return [int(np.argmax(wide))] if wide.max() > 0 else []
 
 
 def _place(query: Query, n: int) -> int:

@@ -21,6 +21,10 @@ from collections import deque
 
 import numpy as np
 
+from ..rounding import add_down
+
+Demand = tuple[float, float, int]  # a point a, a + δ rounded down, and how many to fetch there
+
 
 def place(share: float, n: int) -> int:
     """Return which smallest value the quantile is: the least k of at least share × n.
@@ -51,36 +55,35 @@ def refreshes(
     """
     wanted = _demands(low, high, k, delta)
     if costs is None:
-        return _furthest_first(low, high, delta, wanted)
-    return _cheapest(low, high, delta, wanted, costs)
+        return _furthest_first(low, high, wanted)
+    return _cheapest(low, high, wanted, costs)
 
 
-def _demands(low: np.ndarray, high: np.ndarray, k: int, delta: float) -> list[tuple[float, int]]:
+def _demands(low: np.ndarray, high: np.ndarray, k: int, delta: float) -> list[Demand]:
     """Return the points a, in order, and how many of their straddlers must be fetched.
 
     Straddlers less those between are those that can be low less those that cannot be high.
     """
     points = np.unique(low)
+    beyond = add_down(points, delta)  # a float is above a + δ just where it is above this
     can_be_low = np.searchsorted(np.sort(low), points, side="right")
-    cannot_be_high = np.searchsorted(np.sort(high), points + delta, side="right")
+    cannot_be_high = np.searchsorted(np.sort(high), beyond, side="right")
     demand = can_be_low - cannot_be_high
     wide = (can_be_low >= k) & (cannot_be_high <= k - 1) & (demand > 0)
-    return [(float(points[i]), int(demand[i])) for i in np.flatnonzero(wide)]
+    return [(float(points[i]), float(beyond[i]), int(demand[i])) for i in np.flatnonzero(wide)]
 
 
-def _furthest_first(
-    low: np.ndarray, high: np.ndarray, delta: float, wanted: list[tuple[float, int]]
-) -> list[int]:
+def _furthest_first(low: np.ndarray, high: np.ndarray, wanted: list[Demand]) -> list[int]:
     """Cover the points from left to right, each time by whoever reaches furthest."""
     waiting = deque(np.argsort(low, kind="stable").tolist())
     free: list[tuple[float, int]] = []  # begun, not chosen: a heap, whoever reaches furthest first
     covers: list[float] = []  # chosen: a heap of how far they reach, the nearest first
     chosen: list[int] = []
-    for a, demand in wanted:
+    for a, beyond, demand in wanted:
         while waiting and low[waiting[0]] <= a:
             i = waiting.popleft()
             heapq.heappush(free, (-high[i], i))
-        while covers and covers[0] <= a + delta:
+        while covers and covers[0] <= beyond:
             heapq.heappop(covers)
         for _ in range(demand - len(covers)):
             reach, i = heapq.heappop(free)
@@ -90,22 +93,18 @@ def _furthest_first(
 
 
 def _cheapest(
-    low: np.ndarray,
-    high: np.ndarray,
-    delta: float,
-    wanted: list[tuple[float, int]],
-    costs: np.ndarray,
+    low: np.ndarray, high: np.ndarray, wanted: list[Demand], costs: np.ndarray
 ) -> list[int]:
     """Cover the points at the least cost."""
     from scipy.optimize import linprog
 
     if not wanted:
         return []
-    covers = [(low <= a) & (high > a + delta) for a, _ in wanted]
+    covers = [(low <= a) & (high > beyond) for a, beyond, _ in wanted]
     found = linprog(
         costs,
         A_ub=-np.array(covers, float),
-        b_ub=[-demand for _, demand in wanted],
+        b_ub=[-demand for _, _, demand in wanted],
         bounds=(0, 1),
         method="highs-ds",  # ends in a corner, and the corners are whole numbers
     )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..checks import number
 from ..costs import Costs
 from ..rule import WIDTH, Rule, hook
-from .adaptive import on_refresh
+from .adaptive import LARGEST, on_refresh
 
 LAST, WHEN, RATE, SEEN = 1, 2, 3, 4  # places in the memory
 MEMORY = 50.0  # updates over which the rate is averaged
@@ -59,6 +59,7 @@ def on_update(par, memory, value, now):
     """Average the rate of change."""
     if memory[SEEN] > 0 and now > memory[WHEN]:
         rate = (value - memory[LAST]) / (now - memory[WHEN])
+        rate = min(max(rate, -LARGEST), LARGEST)
         memory[RATE] += (rate - memory[RATE]) / min(memory[SEEN], MEMORY)
     memory[LAST] = value
     memory[WHEN] = now

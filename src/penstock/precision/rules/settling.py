@@ -47,6 +47,7 @@ EXACT = 0.01  # steps: a narrower interval keeps no change from being sent, so i
 LARGEST_GAIN = 0.7  # doubles the width
 CHANCE = 0.001  # runs less likely than this mean something
 FARTHEST = 600.0  # a logarithm whose power still is a number
+LARGEST = 1e300  # steps, far from the end of what floats can hold
 ANEW = 2.0  # turns to go on with after such a run
 FIRST_ASKS = 3.0  # queries whose needs bound the width itself
 
@@ -90,9 +91,9 @@ def start(par: Par) -> tuple[float, ...]:
 @hook
 def on_update(par, memory, value, now):
     """Average the steps, and see whether the value left the shadow."""
-    step = abs(value - memory[LAST])
+    step = min(abs(value - memory[LAST]), LARGEST)  # NaN of the first value
     memory[LAST] = value
-    if step > 0:  # False of the first value, whose step is NaN
+    if step > 0:
         memory[STEPS] += 1.0
         memory[UNASKED] += 1.0
         memory[STEP] += (step - memory[STEP]) / min(memory[STEPS], par.pace)
@@ -175,7 +176,7 @@ def on_refresh(par, memory, why, value, now, need, draw):
     scale = memory[STEP] ** (2 / 3) if memory[STEPS] > 0 else 1.0
     first = memory[STEPS] > 0 and math.isnan(memory[CENTRE])
     if first:
-        memory[LEARNT] = math.log(FIRST_GUESS * memory[STEP] / scale)
+        memory[LEARNT] = math.log(FIRST_GUESS * (memory[STEP] / scale))
     _count(memory, why, in_shadow)
     _move(par, memory, why)
     if why == ASKED and memory[ASKS] <= BELIEF + FIRST_ASKS:

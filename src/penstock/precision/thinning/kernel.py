@@ -5,12 +5,14 @@ have one cache each: the rules' hooks are the same text.
 """
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.jit import jit, specialise
 from ...core.rng import uniform
+from ..interval import around, ends
 from ..limits import keep_off
 from ..rule import ABOVE, ASKED, BELOW, SPOKE, Rule
 from .state import CLOCK, HIGH, LOW, NEVER, READ, SENT, VALUE
@@ -28,6 +30,7 @@ class Rows(NamedTuple):
     source: np.ndarray  # int64[n]: its key's row in the state; -1: unknown
     time: np.ndarray  # int64[n]: microseconds
     number: np.ndarray  # float64[n]: the value that was read; how wide an answer may be
+    rounded: np.ndarray  # bool[n]: the value is no float, and lies between the neighbours of number
     readings: int  # how many of the rows are readings
 
 
@@ -57,7 +60,17 @@ def _write(found, row, now, low, high, why):
 def _ask(state, silence, s, delta, now):
     """Tell whether a query must be sent on: the interval is too wide, or no longer trusted."""
     lost = now - state.when[s, SENT] > silence
-    return ASKED if lost or state.now[s, HIGH] - state.now[s, LOW] > delta else NOTHING
+    return ASKED if lost or _wider(state.now[s, LOW], state.now[s, HIGH], delta) else NOTHING
+
+
+@jit
+def _wider(low, high, delta):
+    """Tell whether an interval is wider than δ, be it by less than rounding would show."""
+    width = high - low
+    if width != delta or math.isinf(width):
+        return width > delta
+    there = width - high
+    return (high - (width - there)) - (low + there) > 0  # what was rounded off
 
 
 @functools.cache
@@ -66,17 +79,19 @@ def compile_thin(rule: Rule) -> Any:
     on_update, on_refresh, shape = rule.on_update, rule.on_refresh, rule.shape
 
     @jit
-    def update(par, state, silence, s, value, now):
+    def update(par, state, silence, s, value, rounded, now):
         """Take a reading, and tell why a refresh must follow, if one must."""
         changed = value != state.now[s, VALUE]
         state.now[s, VALUE] = value
+        state.rounded[s] = rounded
         if state.when[s, READ] == NEVER:
             return FIRST
         if changed:
             on_update(par, state.memory[s], value, now / SECOND)
-        if value > state.now[s, HIGH]:
+        least, most = ends(value, rounded)
+        if most > state.now[s, HIGH]:
             return ABOVE
-        if value < state.now[s, LOW]:
+        if least < state.now[s, LOW]:
             return BELOW
         return SPOKE if now - state.when[s, SENT] >= silence else NOTHING
 
@@ -89,6 +104,7 @@ def compile_thin(rule: Rule) -> Any:
         on_refresh(par, state.memory[s], told, value, now / SECOND, need, draw)
         low, high, _, _, _ = shape(par, state.memory[s], value)
         low, high = keep_off(low, high, value, limits)
+        low, high = around(low, high, value, state.rounded[s])
         state.now[s, LOW] = low
         state.now[s, HIGH] = high
         state.when[s, SENT] = now
@@ -115,7 +131,7 @@ def compile_thin(rule: Rule) -> Any:
                 why = _ask(state, silence, s, need, now)
             else:
                 need = 0.0
-                why = update(par, state, silence, s, rows.number[row], now)
+                why = update(par, state, silence, s, rows.number[row], rows.rounded[row], now)
                 state.when[s, READ] = rows.time[row]
             state.when[s, CLOCK] = now
             if why != NOTHING:

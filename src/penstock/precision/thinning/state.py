@@ -23,6 +23,7 @@ class State(NamedTuple):
     key: np.ndarray  # int64[room]: 64 bits that stand for the key
     memory: np.ndarray  # float64[room, numbers]: of the rule
     now: np.ndarray  # float64[room, 3]: the interval that was last sent, and the value
+    rounded: np.ndarray  # bool[room]: the value is no float, and lies between its neighbours
     when: np.ndarray  # int64[room, 3]: of the last reading, of the last row, of the last refresh
     rng: np.ndarray  # uint64[room, 1]: the coins of the rule
 
@@ -36,6 +37,7 @@ def empty_state(tuned: Tuned, room: int) -> State:
         np.zeros(room, np.int64),
         memory,
         np.full((room, 3), np.nan),
+        np.zeros(room, np.bool_),
         np.full((room, 3), NEVER),
         np.zeros((room, 1), np.uint64),
     )
@@ -51,6 +53,8 @@ def with_room(tuned: Tuned, state: State, known: int, room: int) -> State:
 
 def read_state(tuned: Tuned, saved: Mapping[str, np.ndarray]) -> State:
     """Return a state as it was saved, refusing one of another rule."""
+    if "rounded" not in saved:  # by an earlier release, which did not mind: be on the safe side
+        saved = {**saved, "rounded": np.ones(len(saved["key"]), np.bool_)}
     state = State(*(np.array(saved[name]) for name in State._fields))
     numbers = len(tuned.start())
     if state.memory.shape != (len(state.key), numbers):

@@ -10,6 +10,7 @@ from ...errors import BadInput
 from ..checks import count
 from ..costs import Costs
 from ..limits import check_limits
+from ..rounding import is_rounded
 from ..rule import WHY
 from ..rules import tune
 from ..source import refuse_misfits
@@ -20,6 +21,7 @@ from .state import FEW, empty_state, index_of, read_state, with_room
 KINDS = (*WHY, "first")  # of refreshes, by their number
 FOREVER = np.iinfo(np.int64).max
 MASK = 2**64 - 1
+WHOLE = 2**53  # up to here every whole number is a float
 
 
 class Refreshes(NamedTuple):
@@ -96,11 +98,14 @@ class Thinner:
         asked: ArrayLike = (),
         asked_time: ArrayLike = (),
         delta: ArrayLike = (),
+        rounded: ArrayLike | None = None,
     ) -> Refreshes:
         """Take readings and queries in the order of time; at one time readings come first.
 
         Values must be finite, and delta at least 0. Times of one key may not go back from one call
-        to the next: such rows are counted as late.
+        to the next: such rows are counted as late. `rounded` says which values are no floats but
+        were rounded to the nearest: intervals then contain both of its neighbours. Of integers it
+        is known by itself.
         """
         keys, asked_keys = _column(key, np.int64), _column(asked, np.int64)
         times = np.concatenate((_column(time, np.int64), _column(asked_time, np.int64)))
@@ -109,7 +114,8 @@ class Thinner:
         source = np.empty(len(times), np.int64)
         self._enter(keys, source[: len(keys)])
         states.look_up(self._table, self._state.key, asked_keys, source[len(keys) :])
-        rows = Rows(_order(times), source, times, numbers, len(keys))
+        inexact = _pad(_inexact(value) if rounded is None else rounded, len(keys), len(times))
+        rows = Rows(_order(times), source, times, numbers, inexact, len(keys))
         found = _make_found(len(times))
         run = compile_thin(self._tuned.rule)
         run(self._tuned.par, self._state, self._limits, self._silence, rows, found, self._tally)
@@ -148,6 +154,24 @@ class Thinner:
 
 def _column(numbers: ArrayLike, kind: type) -> np.ndarray:
     return np.ascontiguousarray(numbers, kind)
+
+
+def _inexact(values: ArrayLike) -> np.ndarray:
+    """Tell which values may not be floats: integers beyond 2 ** 53, and objects that are none."""
+    found = np.asarray(values)
+    if found.dtype == object:
+        return np.array([is_rounded(value) for value in found.tolist()], np.bool_)
+    if found.dtype.kind not in "iu":
+        return np.zeros(len(found), np.bool_)
+    return (found > WHOLE) | (found < -WHOLE)
+
+
+def _pad(rounded: ArrayLike, readings: int, rows: int) -> np.ndarray:
+    """Return for each row whether its value was rounded; a query has none."""
+    found = _column(rounded, np.bool_)
+    if len(found) != readings:
+        raise BadInput(f"rounded must tell of every reading, got {len(found)} for {readings}")
+    return np.concatenate((found, np.zeros(rows - readings, np.bool_)))
 
 
 def _order(times: np.ndarray) -> np.ndarray:

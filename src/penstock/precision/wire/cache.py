@@ -23,7 +23,7 @@ from .client import Client
 from .handshake import ECHO, ECHO_EVERY, first_contact
 from .link import Link, Message
 from .names import Topics, check_name, check_pattern, matches
-from .payload import BadPayload, Request, Told, read_refresh, read_state, write_request
+from .payload import BadPayload, Request, State, Told, read_refresh, read_state, write_request
 
 KEEPALIVE = 30  # seconds
 
@@ -63,7 +63,7 @@ class CacheClient(Client):
         self._topics = Topics(check_name("the root of the topics", root))
         self._cache = Cache(capacity, grace)
         self._whose: dict[str, tuple[str, int]] = {}  # by key: who sent its latest, in which run
-        self._gone: dict[str, int] = {}  # by source: up to which run nothing counts any more
+        self._states: dict[str, State] = {}  # by source: what it last said of itself
         self._marks = itertools.count(1)
         self._waiting: dict[str, str] = {}  # by mark: the key that was asked for
         self._answers: dict[str, Refresh] = {}  # by mark
@@ -85,13 +85,15 @@ class CacheClient(Client):
             return tuple(sorted(key for key in self._cache.keys if matches(pattern, key)))
 
     def bounds(self, key: str) -> tuple[float, float]:
-        """Return what is known of a value; nothing, if its source is lost."""
+        """Return what is known of a value; nothing, if its source or our connection is lost."""
         with self._changed:
+            self._doubt_if_cut_off()
             return self._cache.bounds(key, time.monotonic())
 
     def is_stale(self, key: str) -> bool:
-        """Tell whether the source of a key is lost, or has been silent for too long."""
+        """Tell whether the source of a key or our connection is lost, or it was silent for long."""
         with self._changed:
+            self._doubt_if_cut_off()
             return self._cache.is_stale(key, time.monotonic())
 
     def ask(self, query: str | Query, pattern: str = "#") -> Found:
@@ -99,6 +101,9 @@ class CacheClient(Client):
 
         What must be fetched is asked for at the sources. Those that do not answer in time, and
         those that are known to be gone, are named in `answer.stale` if that leaves them unknown.
+
+        Without a connection nothing is known, for what was heard before may be out of date: then
+        all keys are stale, and `answer.reason` says why.
         """
         if isinstance(query, str):
             query, pattern = parse(query)
@@ -108,26 +113,24 @@ class CacheClient(Client):
                 f"nothing was heard of {pattern!r} at {self._link.broker};"
                 " check the name, or start its source"
             )
+        self._wait_for_all(self.patience)  # a connection that just came back
         with self._changed:
+            cut_off = self._doubt_if_cut_off()
             asking = self._cache.ask(query, time.monotonic(), keys)
         while asking.wanted:
             self._fetch(asking)
-        return Found(asking.answer, keys)
+        answer = asking.answer
+        if cut_off:
+            answer = answer._replace(reason=f"there is no connection to {self._link.broker}")
+        return Found(answer, keys)
 
     def wait_until_complete(self, timeout: float) -> None:
         """Wait until everything has come that is retained at the broker."""
-        ends = time.monotonic() + timeout
-        while not self._complete:
-            self._link.check_allowed()
-            if time.monotonic() > ends:
-                raise Unreachable(
-                    f"the broker at {self._link.broker} does not deliver what we send to"
-                    f" {self._topics.reply(self._link.id)}; check its access rules"
-                )
-            # What we tell ourselves comes back after all that is retained.
-            self._link.send(self._topics.reply(self._link.id), ECHO)
-            with self._changed:
-                self._changed.wait_for(lambda: self._complete, ECHO_EVERY)
+        if not self._wait_for_all(timeout):
+            raise Unreachable(
+                f"the broker at {self._link.broker} does not deliver what we send to"
+                f" {self._topics.reply(self._link.id)}; check its access rules"
+            )
 
     # ------------------------------------------------------------ told by the link
 
@@ -140,6 +143,13 @@ class CacheClient(Client):
         self._link.subscribe(
             [self._topics.state("#"), self._topics.reply(self._link.id), *intervals]
         )
+
+    def on_down(self) -> None:
+        """Trust nothing until it comes again: later messages may have been missed."""
+        with self._changed:
+            self._complete = False
+            self._cache.doubt()
+            self._changed.notify_all()
 
     def on_message(self, message: Message) -> None:
         """Take an interval, an answer, or the news that a source is gone."""
@@ -155,6 +165,23 @@ class CacheClient(Client):
 
     # ------------------------------------------------------------
 
+    def _wait_for_all(self, timeout: float) -> bool:
+        """Wait for what is retained, while there is a connection; tell whether it has come."""
+        ends = time.monotonic() + timeout
+        while self.up and not self._complete and time.monotonic() < ends:
+            self._link.check_allowed()
+            # What we tell ourselves comes back after all that is retained.
+            self._link.send(self._topics.reply(self._link.id), ECHO)
+            with self._changed:
+                self._changed.wait_for(lambda: self._complete or not self.up, ECHO_EVERY)
+        return self._complete
+
+    def _doubt_if_cut_off(self) -> bool:
+        """Trust nothing while there is no connection; tell whether that is so."""
+        if not self.up:
+            self._cache.doubt()
+        return not self.up
+
     def _take(self, message: Message) -> None:
         key, source = self._topics.key_of(message.topic), self._topics.source_of(message.topic)
         if key and not any(matches(pattern, key) for pattern in self._patterns):
@@ -164,33 +191,56 @@ class CacheClient(Client):
             self._whose.pop(key, None)
         elif key:
             self._hear(read_refresh(key, message.payload), message)
-        elif source and message.payload:
-            self._learn(source, message.payload)
+        elif source and not message.payload:
+            self._states.pop(source, None)
+        elif source:
+            self._learn(source, read_state(message.payload))
         elif message.topic == self._topics.reply(self._link.id):
             self._take_reply(message)
 
     def _hear(self, told: Told, message: Message) -> Refresh:
-        """Let the cache have a refresh, unless its sender is gone."""
+        """Let the cache have a refresh, unless its sender is gone.
+
+        Of a key that two runs claim the one counts that its source says it is in, however large the
+        other is: else a single message with a run beyond all others would silence the source.
+        """
         refresh = _by_our_clock(told.refresh, message)
-        key = refresh.key
+        key, whose = refresh.key, (told.source, refresh.run)
         self.counts["received"] += 1
-        if not self._cache.receive(refresh):
+        before = self._whose.get(key)
+        if before is not None and self._is_current(*whose) and not self._is_current(*before):
+            self._cache.forget(key)
+        counts = self._counts(*whose)
+        if (before is not None and not counts) or not self._cache.receive(refresh):
             self.counts["old"] += 1
             return refresh
-        self._whose[key] = told.source, refresh.run
-        if refresh.run <= self._gone.get(told.source, -1):
+        self._whose[key] = whose
+        if not counts:
             self._cache.lose(key)
         return refresh
 
-    def _learn(self, source: str, payload: bytes) -> None:
-        """Stop trusting what a source sent before it went."""
-        state = read_state(payload)
-        if state.here or state.run <= self._gone.get(source, -1):
+    def _learn(self, source: str, state: State) -> None:
+        """Stop trusting what a source sent before it went, or before it began anew.
+
+        The word of a source that it is here is the last one: the broker keeps the order of a topic.
+        That an earlier run is gone may be said late.
+        """
+        known = self._states.get(source)
+        if not state.here and known is not None and state.run < known.run:
             return
-        self._gone[source] = state.run
+        self._states[source] = state
         for key, (other, run) in self._whose.items():
-            if other == source and run <= state.run:
+            if other == source and not self._counts(source, run):
                 self._cache.lose(key)
+
+    def _counts(self, source: str, run: int) -> bool:
+        """Tell whether what a source sent in a run is to be trusted."""
+        state = self._states.get(source)
+        return state is None or run > state.run or (state.here and run == state.run)
+
+    def _is_current(self, source: str, run: int) -> bool:
+        """Tell whether a source says that it is in this run."""
+        return self._states.get(source) == State(run, here=True)
 
     def _take_reply(self, message: Message) -> None:
         if message.payload == ECHO:
@@ -225,7 +275,7 @@ class CacheClient(Client):
     def _whom_to_ask(self, key: str) -> str:
         """Return who has a key; nobody, if that source is gone."""
         source, run = self._whose.get(key, ("", 0))
-        return source if run > self._gone.get(source, -1) else ""
+        return source if self._counts(source, run) else ""
 
     def _request(self, source: str, key: str, need: float, mark: str) -> bool:
         reply = self._topics.reply(self._link.id)

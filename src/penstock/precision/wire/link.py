@@ -40,6 +40,9 @@ class Handler(Protocol):
     def on_up(self) -> None:
         """Subscribe, and say what must be said: the broker knows nothing of us."""
 
+    def on_down(self) -> None:
+        """Know that nothing can be heard from now on."""
+
     def on_message(self, message: Message) -> None:
         """Take a message; must not raise."""
 
@@ -183,6 +186,7 @@ class Link:
 
     def _on_disconnect(self, *_: Any) -> None:
         self._up.clear()
+        self._handler.on_down()
 
     def _on_subscribe(self, client: Any, _: Any, number: int, reasons: Any, __: Any) -> None:
         for topic, reason in zip(self._asked.pop(number, []), reasons):

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from ..interval import Interval
 from ..message import Refresh
+from ..rounding import down, is_rounded, up
 from ..rule import WHY
 from .names import is_name
 
 LARGEST = 4096  # bytes; ours have some 200, or a key more
-LATEST = 2**63  # above every run and number
+LATEST = 2**63  # above every number
+LAST_RUN = 2**53  # above every run: microseconds of the time of day, until the year 2255
 
 
 class BadPayload(ValueError):
@@ -53,6 +55,8 @@ def write_refresh(
     silence: what the cache is told of `max_silence`; the source itself speaks somewhat earlier.
     sent: the time of day.
 
+    Of a rounded value, and only of such, it says that it is.
+
     >>> refresh = Refresh("a", 2.0, Interval(1.0, 3.0), 2.0, 0, 7, 1, 0.0)
     >>> write_refresh(refresh, "a", 60, 1.5)
     b'{"value":2.0,"low":1.0,"high":3.0,"width":2.0,"why":"above","run":7,"number":1,"sent":1.5,...
@@ -70,6 +74,8 @@ def write_refresh(
         "silence": silence,
         "source": source,
     }
+    if refresh.rounded:
+        record["rounded"] = True
     return _write(record | {"mark": mark} if mark else record)
 
 
@@ -81,9 +87,11 @@ def read_refresh(key: str, payload: bytes) -> Told:
     penstock.precision.wire.payload.BadPayload: value
     """
     record = _read(payload)
-    value = _number(record, "value")
+    value, rounded = _number(record, "value"), record.get("rounded", False)
+    if not isinstance(rounded, bool):
+        raise BadPayload("rounded")
     low, high = _end(record, "low", -math.inf), _end(record, "high", math.inf)
-    if not low <= value <= high:
+    if not low <= record["value"] <= high:
         raise BadPayload("interval")
     why = record.get("why")
     if why not in WHY:
@@ -91,8 +99,8 @@ def read_refresh(key: str, payload: bytes) -> Told:
     sent = _number(record, "sent")
     refresh = Refresh(
         key, value, Interval(low, high, sent), _at_least_0(record, "width", math.inf),
-        WHY.index(why), _count(record, "run"), _count(record, "number"), sent,
-        _at_least_0(record, "silence"),
+        WHY.index(why), _count(record, "run", LAST_RUN), _count(record, "number"), sent,
+        _at_least_0(record, "silence"), rounded or is_rounded(record["value"]),
     )  # fmt: skip
     return Told(refresh, _name(record, "source"), _text(record, "mark"))
 
@@ -127,7 +135,7 @@ def read_state(payload: bytes) -> State:
     record = _read(payload)
     if record.get("state") not in ("here", "gone"):
         raise BadPayload("state")
-    return State(_count(record, "run"), record["state"] == "here")
+    return State(_count(record, "run", LAST_RUN), record["state"] == "here")
 
 
 def _write(record: dict[str, Any]) -> bytes:
@@ -162,9 +170,11 @@ def _number(record: dict[str, Any], name: str) -> float:
 
 
 def _end(record: dict[str, Any], name: str, infinite: float) -> float:
+    """Return a number, or null as an infinity; whole numbers are rounded towards that."""
     if name in record and record[name] is None:
         return infinite
-    return _number(record, name)
+    _number(record, name)
+    return up(record[name]) if infinite > 0 else down(record[name])
 
 
 def _at_least_0(record: dict[str, Any], name: str, infinite: float | None = None) -> float:
@@ -174,9 +184,9 @@ def _at_least_0(record: dict[str, Any], name: str, infinite: float | None = None
     return value
 
 
-def _count(record: dict[str, Any], name: str) -> int:
+def _count(record: dict[str, Any], name: str, end: int = LATEST) -> int:
     value = record.get(name)
-    if type(value) is int and 0 <= value < LATEST:
+    if type(value) is int and 0 <= value < end:
         return value
     raise BadPayload(name)
 

@@ -12,9 +12,11 @@ from ...errors import BadInput
 from ..checks import number
 from .names import check_name
 
+WHOLE = 2**53  # up to here every whole number is a float
+
 
 class Reading(NamedTuple):
-    """What a value is now."""
+    """What a value is now; it may be no finite number."""
 
     key: str
     value: float
@@ -23,11 +25,13 @@ class Reading(NamedTuple):
 def read_lines(lines: Iterable[str], where: str, key: str | None = None) -> Iterator[Reading]:
     """Read `KEY NUMBER` from every line, or only a number if the key is known; skip empty lines.
 
+    NaN and infinities are numbers here: a sensor that fails now and then is no reason to stop.
+
     >>> list(read_lines(["sensor/3/temp 21.5", "", "hall 19"], "the notes"))
     [Reading(key='sensor/3/temp', value=21.5), Reading(key='hall', value=19.0)]
     >>> list(read_lines(["warm"], "the notes", key="hall"))
     Traceback (most recent call last):
-    penstock.errors.BadInput: line 1 of the notes must be a finite number, got 'warm'
+    penstock.errors.BadInput: line 1 of the notes must be a number, got 'warm'
     """
     if key is not None:
         check_name("a key", key)
@@ -39,15 +43,22 @@ def read_lines(lines: Iterable[str], where: str, key: str | None = None) -> Iter
 def _read(line: str, where: str, key: str | None) -> Reading:
     """Split at the last space, as a key may have some too."""
     name, said = (key, line) if key is not None else line.rpartition(" ")[::2]
-    wanted = "a finite number" if key is not None else "a key and a finite number"
-    try:
-        value = float(said)
-    except ValueError:
-        value = math.nan
-    if not (name and math.isfinite(value)):
+    wanted = "a number" if key is not None else "a key and a number"
+    value = _number(said)
+    if not name or value is None:
         hint = "" if key is not None else "; or name the key with key="
         raise BadInput(f"{where} must be {wanted}, got {line[:60]!r}{hint}")
     return Reading(check_name(f"the key in {where}", name.strip()), value)
+
+
+def _number(said: str) -> float | None:
+    """Return a number, a whole one that no float equals as it is; None: it is none."""
+    try:
+        value = float(said)
+        whole = math.isfinite(value) and abs(value) >= WHOLE and said.strip("+-").isdecimal()
+        return int(said) if whole else value
+    except ValueError:
+        return None
 
 
 def from_file(file: str | None, key: str | None) -> Iterator[Reading]:

@@ -18,6 +18,7 @@ def summarise_answer(text: str, found: Found, client: CacheClient) -> dict[str, 
         "keys": len(found.keys),
         "refreshed": list(answer.refreshed),
         "stale": list(answer.stale),
+        "reason": answer.reason or None,
         "ignored": client.counts["ignored"],
     }
 
@@ -30,11 +31,13 @@ def say_answer(text: str, found: Found) -> str:
     'max(#) is between 3 and 3.5: 2 values, 1 of them fetched'
     """
     answer = found.answer
-    value = f"{answer.low:.10g}"
-    is_what = value if answer.low == answer.high else f"between {value} and {answer.high:.10g}"
+    low, high = _written(answer.low), _written(answer.high)
+    is_what = low if low == high else f"between {low} and {high}"
     said = f"{text.partition(' within ')[0].strip()} is {is_what}: {_count(len(found.keys))}"
     said += f", {len(answer.refreshed)} of them fetched" if answer.refreshed else ""
-    if answer.stale:
+    if answer.stale and answer.reason:
+        said += f"; unknown, since {answer.reason}: {_some(answer.stale)}"
+    elif answer.stale:
         said += f"; unknown, since their sources are lost: {_some(answer.stale)}"
     return said if answer.within else f"{said}; wider than asked for"
 
@@ -48,9 +51,20 @@ def say_source(client: SourceClient) -> str:
     """Return what a source has done, as a sentence."""
     counts = client.counts
     return (
-        f"{client.name}: {counts['readings']} readings, {counts['published']} intervals sent,"
-        f" {counts['answered']} requests answered, {counts['ignored']} messages ignored"
+        f"{client.name}: {counts['readings']} readings,"
+        + (f" {counts['skipped']} skipped that were no finite numbers," * bool(counts["skipped"]))
+        + f" {counts['published']} intervals sent, {counts['answered']} requests answered,"
+        f" {counts['ignored']} messages ignored"
     )
+
+
+def _written(end: float) -> str:
+    """Return a bound as it is: fewer digits could leave the truth outside.
+
+    >>> _written(3.0), _written(1 / 3)
+    ('3', '0.3333333333333333')
+    """
+    return repr(end).removesuffix(".0")
 
 
 def _count(n: int) -> str:

@@ -6,11 +6,12 @@ connection, a clock and a last will.
 """
 
 import itertools
+import math
 import threading
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...errors import BadInput, PenstockError
@@ -25,6 +26,7 @@ from .handshake import ECHO, ECHO_EVERY, first_contact
 from .link import Link, Message
 from .names import Topics, check_name
 from .payload import (
+    LAST_RUN,
     BadPayload,
     Request,
     State,
@@ -49,8 +51,8 @@ class SourceClient(Client):
     max_silence: seconds after which a cache that has heard nothing stops trusting a value.
     root: the beginning of all topics.
 
-    `counts` tells how many readings came, how many intervals were sent, how many requests were
-    answered, and how many messages made no sense and were ignored.
+    `counts` tells how many readings came, how many were skipped (`feed`), how many intervals were
+    sent, how many requests were answered, and how many messages made no sense and were ignored.
     """
 
     def __init__(
@@ -67,7 +69,9 @@ class SourceClient(Client):
     ):
         self.name = check_name("the name of a source", name)
         self.max_silence = number("max_silence", max_silence, 1)
-        self.counts: Counter[str] = Counter(readings=0, published=0, answered=0, ignored=0)
+        self.counts: Counter[str] = Counter(
+            readings=0, skipped=0, published=0, answered=0, ignored=0
+        )
         self._topics = Topics(check_name("the root of the topics", root))
         self._options: dict[str, Any] = {"rule": rule, "costs": costs, "limits": tuple(limits)}
         self._options["max_silence"] = self.max_silence * SPEAK_AFTER
@@ -110,6 +114,23 @@ class SourceClient(Client):
             self.counts["readings"] += 1
         self._wake.set()
 
+    def feed(
+        self,
+        readings: Iterable[tuple[str, float]],
+        on_skip: Callable[[str, float], None] | None = None,
+    ) -> None:
+        """Take readings one after another; count and skip those that are no finite numbers.
+
+        The reading before stands. `on_skip` is told of every one that was skipped.
+        """
+        for key, value in readings:
+            if math.isfinite(value):
+                self.set(key, value)
+                continue
+            self.counts["skipped"] += 1
+            if on_skip is not None:
+                on_skip(key, value)
+
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until the broker has everything; tell whether it has."""
         ends = time.monotonic() + timeout
@@ -145,21 +166,18 @@ class SourceClient(Client):
     def on_up(self) -> None:
         """Say who is there, and every interval: the broker may have forgotten them."""
         self._link.subscribe([self._topics.ask(self.name), self._topics.state(self.name)])
-        here = write_state(State(self._run, here=True))
-        self._link.send(self._topics.state(self.name), here, retain=True)
-        now = time.monotonic()
-        with self._lock:
-            for key, source in self._sources.items():
-                self._unsent[key] = source.subscribe(ALL, now)
-        self._wake.set()
+        self._announce()
+
+    def on_down(self) -> None:
+        """Do nothing: the broker says our will."""
 
     def on_message(self, message: Message) -> None:
-        """Answer a request; notice another source of this name."""
+        """Answer a request; notice another source of this name, and who says that we are gone."""
         try:
             if message.topic == self._topics.ask(self.name):
                 self._echoed.set() if message.payload == ECHO else self._answer(message)
             elif message.topic == self._topics.state(self.name):
-                self._taken_over |= read_state(message.payload).run > self._run
+                self._compare(read_state(message.payload))
         except BadPayload:
             self.counts["ignored"] += 1
 
@@ -178,6 +196,24 @@ class SourceClient(Client):
         except BadPayload:
             self._run = 0
         self._link.open(contact.protocol, timeout)
+
+    def _announce(self) -> None:
+        """Say that we are here, and every interval."""
+        here = write_state(State(self._run, here=True))
+        self._link.send(self._topics.state(self.name), here, retain=True)
+        now = time.monotonic()
+        with self._lock:
+            for key, source in self._sources.items():
+                self._unsent[key] = source.subscribe(ALL, now)
+        self._wake.set()
+
+    def _compare(self, state: State) -> None:
+        """Yield to a later source of this name; deny what no source says, or that we are gone."""
+        later = state.run > self._run
+        if state.here and later and state.run + 1 < LAST_RUN:
+            self._taken_over = True
+        elif (later or state == State(self._run, here=False)) and not self._taken_over:
+            self._announce()
 
     def _add(self, key: str, value: float) -> Source:
         check_name("a key", key)
@@ -239,8 +275,13 @@ class SourceClient(Client):
 
 
 def _later(run: int) -> int:
-    """Return a run after this one; the time of day, unless a clock has gone back."""
-    return max(run + 1, time.time_ns() // 1_000)
+    """Return a run after this one; the time of day, unless a clock has gone back.
+
+    A run that leaves no room for a later one is nothing to go by. Caches then go by the word that
+    we are here, which is the last one of this topic.
+    """
+    now = time.time_ns() // 1_000
+    return max(run + 1, now) if run + 1 < LAST_RUN else now
 
 
 def _refuse_moving(rule: str, costs: Costs) -> None:

@@ -10,9 +10,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ...errors import BadInput
-from ...precision.queries import Query, bounds, refreshes
+from ...precision.checks import shown
+from ...precision.queries import Query, refreshes
+from ...precision.queries import answer as answered
 from ..plan import Names, as_names, check_frame, check_keys, find_column, quote
 from ..workers import check_workers
+from .doubles import as_double, rounded
 from .thin import NUMBERS
 
 ANSWER = ("low", "high", "within", "refresh")
@@ -40,25 +43,29 @@ def bounded_agg(
         relative: `within` is a share of the answer itself.
         by: answer for each value of this column, or of several, by itself.
         key, low, high: the columns of the intervals. An unknown value is -infinity to infinity.
+            No key may be null. Bigints and decimals that no double equals are rounded outward.
         cost: a column that says what it costs to refresh a key; all the same by default.
 
     Returns the columns `by`, then `low` and `high`, between which the truth lies; `within`, whether
-    that is narrow enough; and `refresh`, the cheapest set of keys after whose refresh it is sure to
-    be. Where a relative answer's bounds contain 0 that is only the widest: refresh it, and ask
-    again. The choice is that of `penstock.precision.queries`. The intervals of a group are brought
-    together in one worker, about 50 bytes for each; a frame without rows has no answer.
+    that is narrow enough, but for the rounding of these two; and `refresh`, the cheapest set of
+    keys after whose refresh it is sure to be. Where a relative answer's bounds contain 0 that is
+    only the widest: refresh it, and ask again. The choice is that of `penstock.precision.queries`.
+    The intervals of a group are brought together in one worker, about 50 bytes for each; a frame
+    without rows has no answer.
     """
     query = Query(kind, within, relative, at).checked()
     groups = as_names(by, "by") if by else ()
     _check(df, key, low, high, cost, groups)
     check_workers(df.sparkSession)
     numbers = [low, high] if cost is None else [low, high, cost]
+    ends = list(enumerate((low, high)))
     # Names may hold dots, which applyInArrow cannot take.
     short = {name: f"g{place}" for place, name in enumerate(groups)}
     rows = df.select(
         *(F.col(quote(name)).alias(short[name]) for name in groups),
         F.col(quote(key)).alias("key"),
-        *(F.col(quote(name)).cast("double").alias(f"n{i}") for i, name in enumerate(numbers)),
+        *(rounded(name, df.schema[name].dataType).alias(f"r{i}") for i, name in ends),
+        *(as_double(name).alias(f"n{i}") for i, name in enumerate(numbers)),
     )
     schema = T.StructType(
         [
@@ -68,7 +75,8 @@ def bounded_agg(
             T.StructField("refresh", T.ArrayType(df.schema[key].dataType), False),
         ]
     )
-    answered = rows.groupBy(*short.values()).applyInArrow(_answerer(query, len(groups)), schema)
+    answer = _answerer(query, len(groups), key)
+    answered = rows.groupBy(*short.values()).applyInArrow(answer, schema)
     return answered.toDF(*groups, *ANSWER)
 
 
@@ -94,21 +102,23 @@ def _check(
             raise BadInput(f"column {name!r} of by has the name of a result; rename it")
 
 
-def _answerer(query: Query, groups: int) -> Callable:
+def _answerer(query: Query, groups: int, name: str) -> Callable:
     """Return the function for `applyInArrow` that answers for one group."""
 
     def answer(group: tuple, table: pa.Table) -> pa.Table:
         keys = table.column("key")
-        low, high, *costs = (
-            table.column(name).to_numpy() for name in table.column_names[groups + 1 :]
+        low_rounded, high_rounded, low, high, *costs = (
+            column.to_numpy() for column in table.columns[groups + 1 :]
         )
-        _check_intervals(keys, low, high, *costs)
-        least, most = bounds(query, low, high)
+        low = np.where(low_rounded, np.nextafter(low, -np.inf), low)
+        high = np.where(high_rounded, np.nextafter(high, np.inf), high)
+        _check_intervals(name, keys, low, high, *costs)
+        least, most, within = answered(query, low, high)
         chosen = refreshes(query, low, high, *costs)
         wanted = keys.take(pa.array(chosen, pa.int64())).combine_chunks()
         columns: list[Any] = [pa.array([part.as_py()], part.type) for part in group]
         columns += [pa.array([least]), pa.array([most])]
-        columns.append(pa.array([most - least <= query.allowed(least, most)]))
+        columns.append(pa.array([within]))
         columns.append(pa.ListArray.from_arrays(pa.array([0, len(wanted)], pa.int32()), wanted))
         names = [*(f"g{place}" for place in range(groups)), *ANSWER]
         return pa.Table.from_arrays(columns, names=names)
@@ -116,20 +126,28 @@ def _answerer(query: Query, groups: int) -> Callable:
     return answer
 
 
-def _check_intervals(keys: Any, low: np.ndarray, high: np.ndarray, *costs: np.ndarray) -> None:
+def _check_intervals(
+    name: str, keys: Any, low: np.ndarray, high: np.ndarray, *costs: np.ndarray
+) -> None:
     """Refuse what is no interval: an answer that left it out might miss the truth."""
-    bad = ~(low <= high)
+    if keys.null_count:
+        raise BadInput(
+            f"key column {name!r} must have a value in every row, got null in {keys.null_count:,}"
+            f" of {len(keys):,}; fill it in or drop these rows"
+        )
+    bad = ~((low <= high) & (low < np.inf) & (high > -np.inf))
     for cost in costs:
         bad |= ~(cost >= 0)
     if bad.any():
         row = int(np.argmax(bad))
         said = f", cost {costs[0][row]}" if costs else ""
         raise BadInput(
-            "an interval must have low <= high, and a cost of at least 0; that of key "
-            f"{keys[row].as_py()!r} has low {low[row]}, high {high[row]}{said}"
+            "an interval must have low <= high, not both of them infinite alike, and a cost of at "
+            f"least 0; that of key {shown(keys[row].as_py())} has low {low[row]}, high {high[row]}"
+            f"{said}"
         )
-    if len(keys.unique()) < len(keys) or keys.null_count:
+    if len(keys.unique()) < len(keys):
         raise BadInput(
-            f"bounded_agg takes one interval per key, got {len(keys)} rows of "
-            f"{len(keys.unique())} keys; take the last of each: penstock.spark.precision.latest"
+            f"bounded_agg takes one interval per key, got {len(keys):,} rows of "
+            f"{len(keys.unique()):,} keys; take the last of each: penstock.spark.precision.latest"
         )

@@ -34,16 +34,17 @@ class ThinBucket(Streaming):
             return Ending(self._report(self.stored_bytes), None)
         plan = self.plan
         readings, queries = sides = [
-            read_side(source, [packet for side, packet in packets if side == mine], number, least)
-            for mine, source, number, least in (
-                (READINGS, plan.readings, plan.value, -np.inf),
-                (QUERIES, plan.queries, plan.delta, 0.0),
+            read_side(source, [packet for side, packet in packets if side == mine], *numbers)
+            for mine, source, numbers in (
+                (READINGS, plan.readings, (plan.value, -np.inf, plan.rounded)),
+                (QUERIES, plan.queries, (plan.delta, 0.0, None)),
             )
         ]
         found = self.thinner.push(
             readings.key,
             readings.time,
             readings.number,
+            rounded=readings.rounded,
             asked=queries.key,
             asked_time=queries.time,
             delta=queries.number,

@@ -14,6 +14,7 @@ class ThinPlan:
     readings: Input
     queries: Input | None
     value: str
+    rounded: str | None  # the column that tells where no double equals the value
     delta: str
     rule: str
     costs: Costs

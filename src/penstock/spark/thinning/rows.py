@@ -26,6 +26,7 @@ class Side(NamedTuple):
     key: np.ndarray  # int64
     time: np.ndarray  # int64: microseconds
     number: np.ndarray  # float64: the value that was read, or how wide an answer may be
+    rounded: np.ndarray  # bool: no double equals the value; number is the nearest
     columns: list[Any]  # the key columns, where they do not stand for themselves
     dropped: dict[str, int]
 
@@ -35,11 +36,18 @@ class Side(NamedTuple):
         return len(self.key) + sum(self.dropped.values())
 
 
-def read_side(source: Input | None, packets: list[bytes], number: str, least: float) -> Side:
+def read_side(
+    source: Input | None,
+    packets: list[bytes],
+    number: str,
+    least: float,
+    rounded: str | None = None,
+) -> Side:
     """Return the rows of some packets, those left out that have no key, time or usable number."""
     some = [from_ipc(packet) for packet in packets if packet]
     if source is None or not some:
-        return Side(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), [], {})
+        none = np.empty(0, np.int64)
+        return Side(none, none, np.empty(0), np.empty(0, np.bool_), [], {})
     table = pa.concat_tables(some)
     numbers = _floats(table.column(number))
     good, dropped = _usable(table.column(0), table.column(source.time), numbers, least)
@@ -47,7 +55,11 @@ def read_side(source: Input | None, packets: list[bytes], number: str, least: fl
         table, numbers = table.filter(pa.array(good)), numbers[good]
     columns = [] if source.exact else [table.column(name) for name in source.keys]
     key = table.column(0).combine_chunks().to_numpy(zero_copy_only=False)
-    return Side(key, as_microseconds(table.column(source.time)), numbers, columns, dropped)
+    inexact = np.zeros(len(key), np.bool_)
+    if rounded is not None:
+        inexact = table.column(rounded).combine_chunks().to_numpy(zero_copy_only=False)
+    time = as_microseconds(table.column(source.time))
+    return Side(key, time, numbers, inexact, columns, dropped)
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

@@ -26,6 +26,8 @@ from ..session import check_settings, partitions
 from ..unpack import unpack
 from ..upstream import check_upstream
 from .bucket import ThinBucket
+from .doubles import as_double, can_round
+from .doubles import rounded as where_rounded
 from .figures import COUNTERS, THIN
 from .plan import ThinPlan
 from .rows import COST, HIGH, KIND, LOW, QUERIES, READINGS
@@ -57,7 +59,8 @@ def thin(
 
     Parameters:
         key: the column that names the source, or several.
-        value: the column of the readings, numbers.
+        value: the column of the readings, numbers. Of a bigint or a decimal that no double equals
+            both neighbours of the nearest double are inside the interval.
         time: the timestamp column. The readings of a key are taken in the order of time, those of
             one time as they came; one that is older than the key's last reading of an earlier
             micro-batch is late: it is counted and dropped.
@@ -81,11 +84,13 @@ def thin(
     taken for one with a chance of 1 in 37 million.
     """
     keys = as_names(key, "key")
-    readings = _read(updates, "updates", keys, value, time)
+    rounded = _free_name((*keys, value, time))
+    readings = _read(updates, "updates", keys, value, time, rounded)
     plan = ThinPlan(
         readings=_describe(readings, "updates", keys, time),
         queries=None if queries is None else _check_queries(updates, queries, keys, time),
         value=value,
+        rounded=rounded if rounded in readings.columns else None,
         delta=DELTA,
         rule=tune(text(rule, "rule")).text,
         costs=make_costs(*_pair(costs)),
@@ -108,8 +113,19 @@ def thin(
     return _run(plan, readings, asked)
 
 
-def _read(frame: DataFrame, who: str, keys: tuple[str, ...], number: str, time: str) -> DataFrame:
-    """Return the columns that matter, the number as a double."""
+def _read(
+    frame: DataFrame,
+    who: str,
+    keys: tuple[str, ...],
+    number: str,
+    time: str,
+    rounded: str | None = None,
+) -> DataFrame:
+    """Return the columns that matter, the number as a double.
+
+    rounded: the name for a column that tells where no double equals the number; it is left out
+        where that cannot be.
+    """
     check_frame(frame, who)
     for name in (*keys, number, time):
         find_column(frame, who, name)
@@ -127,7 +143,18 @@ def _read(frame: DataFrame, who: str, keys: tuple[str, ...], number: str, time: 
     if frame.isStreaming:
         check_upstream(frame, who)
     columns = [F.col(quote(name)) for name in (*keys, time)]
-    return frame.select(*columns, F.col(quote(number)).cast("double").alias(number))
+    columns.append(as_double(number).alias(number))
+    if rounded is not None and can_round(kind):
+        columns.append(where_rounded(number, kind).alias(rounded))
+    return frame.select(*columns)
+
+
+def _free_name(taken: tuple[str, ...]) -> str:
+    """Return a name that no other column has."""
+    name, known = "rounded", {each.lower() for each in taken}
+    while name in known:
+        name += "_"
+    return name
 
 
 def _describe(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> Input:
