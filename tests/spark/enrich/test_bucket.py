@@ -17,6 +17,7 @@ from penstock.spark.enrich.bucket import EVENTS, LookupBucket
 from penstock.spark.packets import SLOT_BYTES, from_ipc, to_ipc
 from penstock.spark.pieces import BYTES
 from penstock.spark.plan import KEY, Input
+from penstock.spark.results import MicroBatch
 from tests.compare import cut
 from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
 
@@ -274,7 +275,7 @@ def test_one_large_row_and_many_events():
     shop.rows[1] = "x" * 100_000
     bucket = LookupBucket(make_plan(shop), 0)
     sizes = []
-    for packet in bucket.stream([events([1] * count)]):
+    for packet in bucket.stream(MicroBatch([events([1] * count)])):
         table = from_ipc(packet.rows)
         assert table["name"][0].as_py() == shop.rows[1]
         assert len(packet.rows) < BYTES + 4096
