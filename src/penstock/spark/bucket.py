@@ -181,7 +181,8 @@ class Bucket(Streaming):
             here = held["key"][held["stream"] == stream, 0] == key
             if here.any():
                 row = int(np.flatnonzero(here)[0])
-                values = [payload.column(name)[row].as_py() for name in source.keys]
+                named = [name for name in source.keys if source.pays(name)]  # not the time
+                values = [payload.column(name)[row].as_py() for name in named]
                 return ", ".join(str(value)[:LONGEST] for value in values)
         return f"(hash {key})"
 
