@@ -2,6 +2,7 @@
 
 import math
 import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ def intervals():
     return made
 
 
+LIMITS = ("low", "high")
 SCHEMA = "`sensor.id` string, region string, low double, high double"
 
 
@@ -74,6 +76,29 @@ def test_costs_are_minded_and_the_unknown_is_fetched(spark):
     assert sorted(row.refresh) == [1, 2]
 
 
+def test_bounds_that_no_double_equals_are_rounded_outward(spark):
+    texts = [("a", "0.1", "0.2"), ("b", "20.5", "20.5"), ("c", "30", "1e17")]
+    frame = spark.createDataFrame(texts, "key string, low string, high string")
+    for kind in ("decimal(38,18)", "decimal(20,1)"):
+        cast = frame.selectExpr("key", *(f"CAST({end} AS {kind}) AS {end}" for end in LIMITS))
+        (row,) = bounded_agg(cast, "sum", 1.0).collect()
+        lows, highs = (sum(Fraction(row[side]) for row in texts) for side in (1, 2))
+        assert row.low < lows < highs < row.high
+        assert row.high - row.low == pytest.approx(float(highs - lows))
+    large = spark.range(1).selectExpr("id AS key", f"{2**53 + 1} AS low", f"{2**53 + 1} AS high")
+    for kind in ("sum", "max"):
+        (row,) = bounded_agg(large, kind, 2.0).collect()
+        assert row.low < 2**53 + 1 < row.high
+
+
+def test_sums_beyond_all_doubles_have_an_infinite_bound(spark):
+    frame = spark.range(3).selectExpr("id AS key", "1e308 AS low", "1e308 AS high")
+    (row,) = bounded_agg(frame, "sum", 1.0).collect()
+    assert (row.low, row.high, row.refresh) == (math.nextafter(math.inf, 0), math.inf, [])
+    (row,) = bounded_agg(frame, "avg", 1.0).collect()
+    assert (row.low, row.high, row.within) == (1e308, 1e308, True)
+
+
 def test_no_rows_no_answer(spark):
     frame = spark.createDataFrame([], "key int, low double, high double")
     assert bounded_agg(frame, "sum", 1.0).collect() == []
@@ -86,6 +111,8 @@ def test_no_rows_no_answer(spark):
         ([(1, math.nan, 1.0)], "low <= high"),
         ([(1, None, 1.0)], "low <= high"),
         ([(1, 0.0, 1.0), (1, 0.0, 2.0)], "one interval per key, got 2 rows of 1 keys"),
+        ([(1, 0.0, 1.0), (None, 0.0, 2.0)], "key column 'key' must have a value.*null in 1 of 2;"),
+        ([(1, math.inf, math.inf)], "not both of them infinite alike.*key 1 has low inf"),
     ],
 )
 def test_what_is_no_interval_fails(spark, rows, said):

@@ -109,11 +109,15 @@ def test_bad_input(spark):
         (("id", 1.5), "support must be above 0 and at most 1, got 1.5"),
         (("ix", 0.1), "has no column 'ix'; it has id"),
         ((["id", "id"], 0.1), "key must name each column once"),
+        ((None, 0.1), "key must name a column"),
+        (("id", "lots"), "support must be above 0 and at most 1, got 'lots'"),
     ):
         with pytest.raises(BadInput, match=words):
             count(frame, *arguments)
     with pytest.raises(BadInput, match="has the name of a result; rename it"):
-        count(frame.toDF("count"), "count", 0.1)
+        count(frame.toDF("Count"), "Count", 0.1)
+    with pytest.raises(BadInput, match="the given frame must be a Spark DataFrame, got str"):
+        count("table", "id", 0.1)
     with pytest.raises(BadInput, match="map<string,bigint> has no equality"):
         count(frame.selectExpr("map('a', id) as key"), "key", 0.1)
     stream = spark.readStream.format("rate").load()

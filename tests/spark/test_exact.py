@@ -176,6 +176,25 @@ def test_names_of_columns_and_missing_times(spark):
     assert found == [(1, "a", 1, 10), (2, "c", 3, 30)]
 
 
+OURS = ["__penstock_key", "__PENSTOCK_KEY_", "bucket", "side", "place", "latest", "packet"]
+OURS += ["join", "state", "key", "time", "c0", "c1", "0", "matched"]
+
+
+@pytest.mark.parametrize("kind", ["long", "string"])
+def test_columns_that_are_called_as_ours(spark, kind):
+    rows = [(i % 3, at(i), *(f"{i} {name}" for name in OURS)) for i in range(9)]
+    fields = ", ".join(f"`{name}` string" for name in OURS)
+    frame = spark.createDataFrame(rows, f"k long, ts timestamp, {fields}")
+    frame = frame.withColumn("k", F.col("k").cast(kind))
+    right = frame.select("k", "ts")
+    ours = join(frame, right, on="k", **EXACT)
+    assert ours.columns == ["k", "ts_left", *OURS, "ts_right"]
+    assert bag(ours) == bag(own_join(frame, right, ["k"]))
+    by_ours = frame.select("ts", F.col("k").alias("__penstock_key"), "bucket")
+    found = join(by_ours, by_ours, on="__penstock_key", **EXACT)
+    assert bag(found) == bag(own_join(by_ours, by_ours, ["__penstock_key"]))
+
+
 def test_a_key_may_be_the_time_itself(spark):
     frame = spark.createDataFrame([(at(0), 1), (at(0), 2), (at(1), 3)], "ts timestamp, v int")
     out = join(frame, frame, on="ts", time="ts", within="1 hour")

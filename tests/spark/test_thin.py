@@ -5,6 +5,7 @@ import random
 import warnings
 from collections import Counter
 from datetime import UTC, timedelta
+from fractions import Fraction
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -184,6 +185,39 @@ def test_keys_of_several_columns_and_times_without_a_zone(spark):
     assert first == {(i % 2, str(i % 3)): i for i in range(6)}
 
 
+NUMBERS = {
+    "bigint": ["9007199254740993", "-9007199254740993", "9007199254740992", str(2**63 - 1)],
+    "decimal(38,0)": ["9007199254740993", "12345678901234567890123456789012345678", "-30"],
+    "decimal(10,2)": ["0.10", "20.50", "-0.25", "30.00", "99999999.99"],
+    "decimal(38,18)": ["0.1", "20.5", "30", "12345678901234567890.123456789012345678", "-1e-18"],
+    "decimal(38,38)": ["0.1", "0.5", "-0.99999999999999999999999999999999999999"],
+    "decimal(18,0)": ["9007199254740993", "999999999999999999"],
+    "float": ["0.1", "1e38"],
+    "double": ["0.1", "1e308"],
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_intervals_contain_numbers_that_no_double_equals(spark, kind):
+    """Also the narrowest; and numbers that are doubles are known exactly, at a limit too."""
+    rows = [(number, text) for number, text in enumerate(NUMBERS[kind])]
+    frame = spark.createDataFrame(rows, "rounded int, text string").selectExpr(
+        "rounded", "timestamp_seconds(0) AS at", f"CAST(text AS {kind}) AS v"
+    )
+    found = thin(frame, "rounded", "v", "at", rule="static:width=0", limits=[30.0])
+    values = {row.rounded: row.v for row in frame.collect()}
+    intervals = found.collect()
+    assert len(intervals) == len(values)
+    for row in intervals:
+        value = Fraction(values[row.rounded])
+        assert row.low <= value <= row.high
+        if value == float(value):
+            assert row.low == row.high or abs(value) > 2**53
+        else:
+            assert row.low == math.nextafter(float(value), -math.inf)
+            assert row.high == math.nextafter(float(value), math.inf)
+
+
 def test_the_latest_interval_of_each_key(spark):
     rows = [("a", 1, 0.0, 1.0), ("a", 2, 5.0, 6.0), ("a", 2, 4.0, 5.5), ("b", 1, 7.0, 8.0)]
     frame = spark.createDataFrame(rows, "k string, at int, low double, high double")
@@ -191,7 +225,27 @@ def test_the_latest_interval_of_each_key(spark):
     assert found == [("a", 2, 4.0, 6.0), ("b", 1, 7.0, 8.0)]
 
 
+@pytest.mark.parametrize("name", ["__penstock_key", "last", "LAST"])
+def test_a_key_that_is_called_as_ours(spark, name):
+    frame = spark.range(4).selectExpr(
+        f"string(id % 2) AS `{name}`", "timestamp_seconds(id) AS at", "id AS v"
+    )
+    refreshed = thin(frame, name, "v", "at", rule="static:width=2")
+    found = sorted(
+        tuple(row)[:1] + tuple(row)[2:] for row in latest(refreshed, name, "at").collect()
+    )
+    assert found == [("0", 1.0, 3.0), ("1", 2.0, 4.0)]
+
+
 BAD = {
+    "key as column": ({"key": F.lit}, "key must name a column"),
+    "value as number": ({"value": 5}, "a column of the updates frame must be given by its name"),
+    "rule none": ({"rule": None}, "rule must be a text, got None"),
+    "rule by case": ({"rule": "Static"}, "did you mean 'static'"),
+    "limits none": ({"limits": None}, "limits must be some numbers, such as"),
+    "silence too long": ({"max_silence": "99999999999 days"}, "max_silence must be at most"),
+    "buckets too many": ({"buckets": 10**9}, "buckets must be at most 100000"),
+    "checkpoint of a batch": ({"checkpoint": "here"}, "checkpoint is for streams, and a thin of"),
     "no such key": ({"key": "kk"}, "no column 'kk'; did you mean 'k'"),
     "no such value": ({"value": "vv"}, "no column 'vv'"),
     "text as value": ({"value": "s"}, "'s' of the updates frame must hold numbers, got string"),

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -262,8 +263,8 @@ def skew_of(counts: Any) -> float | None:
 
 def check_target(target: float) -> None:
     """Refuse what is no part of the results."""
-    if not 0 < target <= 1:
-        raise BadInput(f"target must be above 0 and at most 1, got {target}")
+    if not isinstance(target, Real) or not 0 < float(target) <= 1:
+        raise BadInput(f"target must be above 0 and at most 1, got {target!r}")
 
 
 def check_streams(side: NDArray, key: Ints, time: Ints, within: int | None) -> None:

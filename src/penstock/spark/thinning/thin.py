@@ -151,7 +151,7 @@ def _read(
 
 def _free_name(taken: tuple[str, ...]) -> str:
     """Return a name that no other column has."""
-    name, known = "rounded", {each.lower() for each in taken}
+    name, known = "rounded", {str(each).lower() for each in taken}
     while name in known:
         name += "_"
     return name
