@@ -185,6 +185,7 @@ def test_trials_tell_what_each_candidate_finds():
     candidates = [choose(name) for name in ("fifo", "lru", "gdj:percentile=0.5")]
     tools = Tools(
         make=lambda chosen: Lookup(chosen, 10),
+        fit=lambda cache, chosen: None,
         push=lambda cache, columns: cache.push(columns[0]),
         results=lambda cache: cache.hits,
         restore=Lookup.restore,

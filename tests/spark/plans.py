@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from penstock.core.shape import TWO_WAY
 from penstock.engines import Join
-from penstock.spark.bucket import SLOT_BYTES, Bucket, bucket_budget
-from penstock.spark.packets import from_ipc, to_ipc
+from penstock.spark.bucket import Bucket, bucket_budget
+from penstock.spark.packets import SLOT_BYTES, from_ipc, to_ipc
 from penstock.spark.plan import KEY, Input, Plan
 
 SECOND = 1_000_000

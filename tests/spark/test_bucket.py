@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from penstock.core.shape import all_streams
-from penstock.spark.bucket import SLOT_BYTES, Bucket
-from penstock.spark.packets import to_ipc
+from penstock.spark.bucket import Bucket
+from penstock.spark.packets import SLOT_BYTES, to_ipc
 from penstock.spark.plan import KEY, Input
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
 

@@ -6,8 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from penstock.engines.ledger import Ledger, digest
 from penstock.spark import join, metrics
-from penstock.spark.buckets import sort_by_bucket
+from penstock.spark.buckets import bucket_of
 from tests.spark.plans import Engine, make_plan
 from tests.spark.streams import START, Files, arrivals, at, bag, cut, run
 
@@ -16,11 +17,14 @@ pytestmark = pytest.mark.spark
 WINDOW = {"time": "ts", "within": "20 seconds", "delay": "10 seconds"}
 
 
-def bucket_of(keys: np.ndarray, buckets: int) -> np.ndarray:
-    start, order = np.zeros(buckets + 1, np.int64), np.empty(len(keys), np.int64)
-    bucket = np.empty(len(keys), np.int64)
-    sort_by_bucket(keys, buckets, bucket, start, order)
-    return bucket
+def shares_of(plan, batches) -> list[np.ndarray]:
+    """Return what each bucket may hold in each micro-batch; a side is one partition of it."""
+    ledger = Ledger(plan.joins, plan.buckets, plan.budget, plan.within, bucket_of)
+    taken = []
+    for side, key, time in batches:
+        mine = [(key[side == stream], time[side == stream]) for stream in (0, 1)]
+        taken.append(ledger.take([digest(s, k, t, len(k)) for s, (k, t) in enumerate(mine)]))
+    return taken
 
 
 @pytest.mark.parametrize("policy", ["clock", pytest.param("rand", marks=pytest.mark.slow)])
@@ -54,9 +58,11 @@ def test_the_rows_of_the_local_engine(spark, tmp_path, policy):
     start = int(START.timestamp()) * 10**6
     plan = make_plan(within=20 * 10**6, delay=10**7, budget=25, policy=policy, buckets=3, seed=4)
     expected, evicted, held = Counter(), 0, 0
+    shares = shares_of(plan, [(side, key, time + start) for side, key, time, _ in batches])
     for number in range(3):
         engine = Engine(plan, number)
-        for side, key, time, values in batches:
+        for (side, key, time, values), now in zip(batches, shares, strict=True):
+            engine.join.resize(int(now[number]))
             mine = bucket_of(key, 3) == number
             rows = engine.take(side[mine], key[mine], time[mine] + start, values[mine])
             expected.update(row[1:] for row in rows.elements())
@@ -65,6 +71,8 @@ def test_the_rows_of_the_local_engine(spark, tmp_path, policy):
     assert found == expected
     assert sum(told.evicted) == evicted > 0
     assert told.rows_held == held <= 25
+    assert told.shares == (shares[-1].min(), shares[-1].max())
+    assert told.hottest[0][1] >= 1 / 12  # of 12 keys the most frequent one
     assert told.ruling.buckets == {policy.partition(":")[0]: 3}
     assert told.matches == sum(found.values())
     exact = bag(join(*[files.batch(spark) for files in sides], on="k", **WINDOW))

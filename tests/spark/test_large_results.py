@@ -18,7 +18,7 @@ from penstock.spark.bucket import Bucket
 from penstock.spark.packets import from_ipc, to_ipc
 from penstock.spark.pieces import BYTES, ROWS, column_bytes
 from penstock.spark.plan import KEY, Input
-from penstock.spark.results import Ending, Packet
+from penstock.spark.results import Ending, MicroBatch, Packet
 from penstock.spark.rows import take_rows, together
 from penstock.spark.thinning import rows as thinned
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
@@ -78,7 +78,7 @@ def test_results_leave_while_rows_are_taken():
     n = 1000
     sides = [(side, packet([7] * n, [0] * n, range(n))) for side in (0, 1)]
     bucket = Bucket(make_plan(), 0)
-    stream = bucket.stream(sides)
+    stream = bucket.stream(MicroBatch(sides))
     first = next(stream)
     assert 0 < from_ipc(first.rows).num_rows <= bucket.join.results < n * n / 4
     tracemalloc.start()
@@ -95,7 +95,7 @@ def test_one_large_row_and_many_partners():
     plan = with_texts(make_plan())
     sides = [(0, text_packet([7], [text])), (1, text_packet([7] * n, ["y"] * n))]
     total = 0
-    for _, rows in Bucket(plan, 0).stream(sides):
+    for _, rows in Bucket(plan, 0).stream(MicroBatch(sides)):
         table = from_ipc(rows)
         assert len(rows) <= BYTES + MARGIN
         assert column_bytes(table["v0"]).min() == len(text) + 4

@@ -118,6 +118,10 @@ class Chooser:
         """Take note of what the engine had found before anything was tried beside it."""
         self._results = results
 
+    def resize(self) -> None:
+        """Bring the miniatures to the size that the engine has now."""
+        self._trials.resize()
+
     def watch(self, columns: Columns, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
         self._waiting.watch(columns, key)

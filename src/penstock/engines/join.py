@@ -28,7 +28,7 @@ from .lanes import moved
 from .pilot import Pilot
 from .recount import recount
 from .refresh import most_arrivals, refreshed
-from .shares import split_budget
+from .shares import parts_of, split_budget
 from .tables import capacity_of, grow_tables, live_slots, make_tables
 from .trials import Columns, Tools
 
@@ -100,6 +100,7 @@ class Join:
         if budget is None:
             self.chosen = Chosen(KEEP_ALL, {})
         self.budget = budget
+        self._first_budget = budget  # which samples and tables go by
         self.within = within
         self.delay = delay
         self.clock = clock
@@ -110,6 +111,7 @@ class Join:
         self._asked_layout = layout
         self.form = kernel.Form(shape, lanes, window == "count", together, sized)
         self._budgets = _budgets(budget, lanes, shares)
+        self._proportion = _proportion(self._budgets)
         self._scale = UNKNOWN_SCALE if scale is None else scale
         self._scales = self._scales_of(self._budgets)
         self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
@@ -297,7 +299,8 @@ class Join:
 
     def _tools(self, share: float) -> Tools:
         make = functools.partial(self._miniature, share=share)
-        return Tools(make, _show, _found, Join.restore, alike=True)
+        fit = functools.partial(self._fit, share=share)
+        return Tools(make, fit, _show, _found, Join.restore, alike=True)
 
     @property
     def layout(self) -> str:
@@ -306,8 +309,7 @@ class Join:
 
     @property
     def _shares(self) -> tuple[float, ...] | None:
-        total = sum(self._budgets)
-        return None if self.form.lanes == 1 else tuple(each / total for each in self._budgets)
+        return self._proportion if self.form.lanes > 1 else None
 
     def _scales_of(self, budgets: list[int]) -> list[int]:
         """Return how many rows each memory is expected to hold."""
@@ -317,12 +319,7 @@ class Join:
 
     def _miniature(self, candidate: Candidate, share: float) -> "Join":
         """Return a join like this one, ruled by a candidate, for a share of the keys."""
-        form = self.form
-        lanes = 1 if candidate.shares is None else form.shape.streams
-        parts = split_budget(sum(self._budgets), lanes, candidate.shares)
-        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
-        budgets = [max(1, round(each * share * cold)) for each in parts]
-        within = self.within
+        form, budgets, within = self.form, self._in_miniature(candidate, share), self.within
         if form.counting and within is not None:
             within = max(1, round(within * share))
         return Join(
@@ -341,6 +338,17 @@ class Join:
             models=self.models,
         )
 
+    def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
+        """Return the memories of a candidate's miniature, which sees a share of the keys."""
+        lanes = 1 if candidate.shares is None else self.form.shape.streams
+        parts = parts_of(sum(self._budgets), lanes, candidate.shares)
+        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
+        return [max(1, round(each * share * cold)) for each in parts]
+
+    def _fit(self, miniature: "Join", candidate: Candidate, share: float) -> None:
+        """Bring a miniature to the size that it would be made in now."""
+        miniature.resize(sum(self._in_miniature(candidate, share)))
+
     def _lay_out(self, candidate: Candidate) -> None:
         """Divide the memory as a candidate has it; each part keeps what it holds."""
         lanes = 1 if candidate.shares is None else self.form.shape.streams
@@ -349,7 +357,8 @@ class Join:
         lane = held["stream"][live] if lanes > 1 else np.zeros(len(live), np.int64)
         used = np.bincount(lane, size, lanes).astype(np.int64)
         self.form = self.form._replace(lanes=lanes)
-        self._budgets = split_budget(sum(self._budgets), lanes, candidate.shares)
+        self._budgets = parts_of(sum(self._budgets), lanes, candidate.shares)
+        self._proportion = candidate.shares or (1.0,)
         self._scales = self._scales_of(self._budgets)
         target = np.array(self._budgets)
         sizes = np.stack([used, moved(used, used, target)], axis=1)
@@ -465,6 +474,42 @@ class Join:
         seen = self._tables.seen if self._slowest else self._tables.marks[kernel.NOW]
         return np.maximum(seen, self._told)
 
+    def resize(self, budget: int) -> None:
+        """Go on with another budget, which may be 0; what no longer fits is evicted at once.
+
+        What `auto` tries beside changes in proportion, so that nothing it has learned is lost.
+
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> join.push(side=[0, 0, 0], key=[7, 8, 9], time=[0, 1, 2]).rows.tolist()
+        []
+        >>> join.resize(2)
+        >>> join.held_rows.tolist(), join.counters["evicted"].tolist()
+        ([1, 2], [1, 0])
+        """
+        if self.budget is None:
+            raise BadInput("a join without a budget cannot be resized; restore it with budget=")
+        if budget < 0:
+            raise BadInput(f"budget must be at least 0, got {budget}")
+        if budget == self.budget:
+            return
+        self._budgets = parts_of(budget, self.form.lanes, self._shares)
+        self.budget = budget
+        lanes, sizes = self._tables.lanes, np.array(self._budgets)
+        if self.used <= budget:
+            sizes = moved(lanes[:, kernel.USED], lanes[:, kernel.BUDGET], sizes)
+        lanes[:, kernel.BUDGET] = sizes
+        self._shrink()
+        self._pilot.resize()
+
+    def _shrink(self) -> None:
+        """Evict what does not fit the budget."""
+        lanes = self._tables.lanes
+        if (lanes[:, kernel.USED] > lanes[:, kernel.BUDGET]).any():
+            shrink = kernel.compile_shrink(self._pilot.policy, self.form)
+            gone = np.zeros(capacity_of(self._tables.free) + 1, bool)
+            now = int(self._tables.marks[kernel.NOW])
+            shrink(self._tables, self._states, self._live(), gone, now)
+
     def advance(self, reached: npt.ArrayLike) -> None:
         """Take note how far each stream has come elsewhere, in parts that this join does not see.
 
@@ -558,12 +603,14 @@ class Join:
         *,
         policy: str | Policy | Chosen | None = None,
         budget: int | str | None = "same",
+        resized: int | None = None,
         sized: bool | None = None,
         size: npt.ArrayLike | None = None,
     ) -> "Join":
         """Return a join that goes on where `save` left off.
 
-        With another `budget` (None: no limit) the policy gives up what no longer fits. Another
+        With another `budget` (None: no limit) the policy evicts what no longer fits; `resized` is
+        what it has been resized to (`resize`), by default what it was when it was saved. Another
         `policy` meets the held tuples as if they had just arrived, and so does the same one if the
         budget counts something else now: bytes (`sized=True`, with the `size` of each held tuple in
         the order of `held.time`) or rows (`sized=False`).
@@ -571,7 +618,7 @@ class Join:
         saved = join_saved.recounted(saved, sized, size)
         header = join_saved.read_header(saved)
         join = cls(**join_saved.arguments(header, policy, budget))
-        join_saved.load(join, saved, header)
+        join_saved.load(join, saved, header, resized)
         return join
 
 
@@ -583,6 +630,10 @@ def _show(miniature: Join, columns: Columns) -> None:
 
 def _found(miniature: Join) -> int:
     return miniature.results
+
+
+def _proportion(budgets: list[int]) -> tuple[float, ...]:
+    return tuple(each / sum(budgets) for each in budgets)
 
 
 def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> list[int]:

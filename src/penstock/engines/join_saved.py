@@ -13,6 +13,7 @@ from .. import policies
 from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, grown
 from . import kernel
 from .saved import flatten, pack_header, unflatten, unpack_header
+from .shares import parts_of
 from .tables import capacity_of, claim_slots
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ def _header(join: "Join") -> dict[str, Any]:
         "policy": join.chosen.policy.name,
         "params": join.chosen.params,
         "budget": join.budget,
+        "first_budget": join._first_budget,
         "budgets": join._budgets,
+        "proportion": join._proportion,
         "scales": join._scales,
         "within": join.within,
         "window": "count" if join.form.counting else "time",
@@ -118,11 +121,13 @@ def arguments(
     layout = header.get("asked_layout", header["layout"])  # states saved before there was one
     shares = None
     if header["budget"] is not None and layout == "split":
-        shares = [part / sum(header["budgets"]) for part in header["budgets"]]
+        shares = header.get("proportion")
+        if shares is None:  # states saved before there was one
+            shares = [part / sum(header["budgets"]) for part in header["budgets"]]
     after = _before(header) if policy is None else policies.choose(policy, JOINING)
     return {
         "policy": after if after.policy is not KEEP_ALL else policies.DEFAULT,
-        "budget": header["budget"] if budget == "same" else budget,
+        "budget": _first_budget(header) if budget == "same" else budget,
         "within": header["within"],
         "window": header["window"],
         "joins": tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
@@ -137,24 +142,35 @@ def arguments(
     }
 
 
+def _first_budget(header: dict[str, Any]) -> int | None:
+    """Return the budget that a join was made with; it may have been resized since."""
+    return header.get("first_budget", header["budget"])  # states saved before there was one
+
+
 def _before(header: dict[str, Any]) -> Chosen:
     """Return the policy of the join that was saved."""
     return Chosen(policies.named(header["policy"]), header["params"])
 
 
-def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> None:
-    """Put what was saved into a join that was made with the `arguments` of its header."""
+def load(
+    join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any], size: int | None = None
+) -> None:
+    """Put what was saved into a join that was made with the `arguments` of its header.
+
+    `size` is the budget that it has been resized to since it was made.
+    """
     same = str(join.chosen) == str(_before(header)) and join._pilot.is_like(saved)
     same = same and not header.get("recounted")
-    resized = join.budget != header["budget"]
+    resized = join.budget != _first_budget(header) or bool(header.get("recounted"))
     if same:  # a policy's tables keep the scale that they were made for
         join._pilot.load(saved, resized)
         if join.chooser is not None:
             join._lay_out(join._pilot.candidate)
-            if not resized:  # on their way to their sizes memories may hold more: nobody goes
+            if not resized:  # on their way to their sizes memories may hold more than these
                 join._tables.lanes[:, kernel.BUDGET] = sum(join._budgets)
         join._scales = header["scales"]
         join._states = join._fresh_states()
+    _keep_size(join, header["budget"] if size is None and not resized else size)
     bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
     slots = _load_tuples(join, saved, header["capacity"], bound)
     _load_totals(join, saved, header)
@@ -163,6 +179,17 @@ def load(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> 
         join._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
     if resized or not same:
         join._pilot.begin(join.results)
+
+
+def _keep_size(join: "Join", budget: int | None) -> None:
+    """Give a join the budget that it had been resized to."""
+    if budget is None or join.budget is None or budget == join.budget:
+        return
+    join.budget = budget
+    join._budgets = parts_of(budget, join.form.lanes, join._shares)
+    join._tables.lanes[:, kernel.BUDGET] = (
+        join._budgets if join.chooser is None else sum(join._budgets)
+    )
 
 
 def _load_tuples(
@@ -215,5 +242,5 @@ def _settle(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound
             for lane, state in enumerate(join._states)
         )
     rebuild = kernel.compile_rebuild(join._pilot.policy, join.form)
-    gone = np.zeros(capacity_of(tables.free) + 1, bool)
-    rebuild(tables, join._states, slots, gone, not bound, int(tables.marks[kernel.NOW]))
+    rebuild(tables, join._states, slots, not bound, int(tables.marks[kernel.NOW]))
+    join._shrink()

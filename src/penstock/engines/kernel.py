@@ -475,21 +475,44 @@ def compile_join(policy: Policy, form: Form):
 
 @functools.cache
 def compile_rebuild(policy: Policy, form: Form):
-    """Return `rebuild(tables, states, live, gone, adopt, now)`: put restored tuples back into
-    place.
+    """Return `rebuild(tables, states, live, adopt, now)`: put restored tuples back into place.
 
-    `live` are their slots in the order of birth, `gone` a False for every slot. With `adopt` the
-    policy meets each of them as if it had just been kept. If the budget has become smaller, the
-    policy then gives up what is too much.
+    `live` are their slots in the order of birth. With `adopt` the policy meets each of them as if
+    it had just been kept.
     """
     lane_of, clock_of, hang, _ = places(form)
+    on_insert, sized = policy.on_insert, form.sized
+
+    def rebuild(tables, states, live, adopt, now):
+        held = tables.held
+        for slot in live:
+            stream = held.at[slot]["stream"]
+            hang(tables, stream, slot)
+            expiries.enter(tables.expiry, clock_of(stream), held, slot)
+            if sized:
+                tables.lanes[lane_of(stream), USED] += held.at[slot]["size"]
+            else:
+                tables.lanes[lane_of(stream), USED] += 1
+            if adopt:
+                on_insert(states[lane_of(stream)], held, slot, now)
+
+    return specialise(rebuild)
+
+
+@functools.cache
+def compile_shrink(policy: Policy, form: Form):
+    """Return `shrink(tables, states, live, gone, now)`: evict until every lane fits its budget.
+
+    `live` are the slots in use in the order of birth, `gone` a False for every slot. The policy
+    chooses as it would for a newcomer like the oldest tuple; if it would reject that one, the
+    oldest itself is evicted.
+    """
+    lane_of, _, _, _ = places(form)
     remove = _remover(policy, form)
-    on_insert, choose_victim = policy.on_insert, policy.choose_victim
-    attributes, sized = form.shape.attributes, form.sized
+    choose_victim, attributes = policy.choose_victim, form.shape.attributes
 
     @jit
-    def give_up(tables, states, lane, oldest, room, now):
-        """Free one slot; if the policy would rather refuse a newcomer, the oldest goes."""
+    def evict(tables, states, lane, oldest, room, now):
         held = tables.held
         for attribute in range(attributes):
             held.key[room, attribute] = held.key[oldest, attribute]
@@ -503,22 +526,12 @@ def compile_rebuild(policy: Policy, form: Form):
         remove(tables, states, victim, now)
         return victim
 
-    def rebuild(tables, states, live, gone, adopt, now):
+    def shrink(tables, states, live, gone, now):
         held = tables.held
         room = len(held.at) - 1
-        for slot in live:
-            stream = held.at[slot]["stream"]
-            hang(tables, stream, slot)
-            expiries.enter(tables.expiry, clock_of(stream), held, slot)
-            if sized:
-                tables.lanes[lane_of(stream), USED] += held.at[slot]["size"]
-            else:
-                tables.lanes[lane_of(stream), USED] += 1
-            if adopt:
-                on_insert(states[lane_of(stream)], held, slot, now)
         for oldest in live:
             lane = lane_of(held.at[oldest]["stream"])
             while not gone[oldest] and tables.lanes[lane, USED] > tables.lanes[lane, BUDGET]:
-                gone[give_up(tables, states, lane, oldest, room, now)] = True
+                gone[evict(tables, states, lane, oldest, room, now)] = True
 
-    return specialise(rebuild)
+    return specialise(shrink)

@@ -266,7 +266,7 @@ class Lookup:
         def make(candidate: Candidate) -> "Lookup":
             return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model)
 
-        return Tools(make, _show, _found, Lookup.restore)
+        return Tools(make, _as_made, _show, _found, Lookup.restore)
 
     def _change_over(self) -> None:
         """Let another policy rule, after it has lived through what came lately."""
@@ -456,6 +456,10 @@ def _candidates() -> tuple[Candidate, ...]:
 
 def _show(miniature: Lookup, columns: Columns) -> None:
     miniature.push(columns[0], size=columns[1] if miniature.sized else None, emit=False)
+
+
+def _as_made(miniature: Lookup, candidate: Candidate) -> None:
+    """Leave a miniature as it is: a cache keeps its size."""
 
 
 def _found(miniature: Lookup) -> int:

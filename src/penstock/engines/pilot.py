@@ -93,6 +93,11 @@ class Pilot:
         """Whether the candidates have just been compared."""
         return self.chooser is not None and self.chooser.looked
 
+    def resize(self) -> None:
+        """Bring what is tried beside to the size that the engine has now."""
+        if self._finder is not None:
+            self._finder.resize()
+
     def watch(self, columns: Columns, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
         if self._finder is not None:

@@ -32,3 +32,14 @@ def split_budget(budget: int, lanes: int, shares: Sequence[float] | None = None)
         parts[parts.index(max(parts))] -= 1
         parts[parts.index(min(parts))] += 1
     return parts
+
+
+def parts_of(budget: int, lanes: int, shares: Sequence[float] | None) -> list[int]:
+    """Return the parts of a budget that may be too small for all: the first then has all of it.
+
+    >>> parts_of(1, 2, None), parts_of(4, 2, None)
+    ([1, 0], [2, 2])
+    """
+    if budget < lanes:
+        return [budget] + [0] * (lanes - 1)
+    return split_budget(budget, lanes, shares)

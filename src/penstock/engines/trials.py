@@ -19,6 +19,7 @@ class Tools(NamedTuple):
     """How to deal with the miniatures of one kind of engine."""
 
     make: Callable[[Any], Any]  # from a candidate
+    fit: Callable[[Any, Any], None]  # a miniature of a candidate to the engine's present size
     push: Callable[[Any, Columns], object]
     results: Callable[[Any], int]  # so far
     restore: Callable[[dict[str, np.ndarray]], Any]
@@ -47,6 +48,16 @@ class Trials:
             self._tools.push(each, columns)
             found[number] = self._tools.results(each) - before
         return found
+
+    def resize(self) -> None:
+        """Bring all of them to the size that the engine has now."""
+        for number in self._numbers():
+            self._tools.fit(self._awake(number), self.candidates[number])
+
+    def _numbers(self) -> list[int]:
+        """Return which of them there are, restored or not yet."""
+        saved = {int(name.partition(".")[0]) for name in self._saved}
+        return sorted(saved | set(self._miniatures))
 
     def forget(self, number: int) -> None:
         """Let a miniature go."""

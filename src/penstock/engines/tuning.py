@@ -59,6 +59,10 @@ class Tuner:
         """The candidate that is in force."""
         return self._trials.candidates[self._choice]
 
+    def resize(self) -> None:
+        """Bring the miniatures to the size that the engine has now."""
+        self._trials.resize()
+
     def watch(self, columns: Columns, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
         self._waiting.watch(columns, key)

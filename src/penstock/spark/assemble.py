@@ -18,7 +18,7 @@ from .checkpoint import check_checkpoint
 from .checks import bucket_count, choice, share, warn_user, whole
 from .metrics import observed_join
 from .operator import Work, run_buckets
-from .packets import SCHEMA, make_packer
+from .packets import SCHEMA, Packing, make_packer
 from .plan import Input, Plan, carried_delay, fold, hashed_key, output_columns, quote
 from .session import check_settings, partitions, watermark_clock
 from .upstream import check_upstream
@@ -102,7 +102,7 @@ def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
     """Return the results as packets: which join, and its rows."""
     streaming = sources[0].frame.isStreaming
     packed = [
-        pack(source.frame, source.input, number, plan.labels)
+        pack(source.frame, source.input, number, plan.labels, plan.shared)
         for number, source in enumerate(sources)
     ]
     packets = packed[0]
@@ -116,13 +116,22 @@ def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
     return results.select("join", "packet")
 
 
-def pack(frame: DataFrame, source: Input, side: int, labels: tuple[int, ...]) -> DataFrame:
-    """Return the rows of a frame as packets, one per bucket."""
+def pack(
+    frame: DataFrame,
+    source: Input,
+    side: int,
+    labels: tuple[int, ...],
+    shared: str | None = None,
+) -> DataFrame:
+    """Return the rows of a frame as packets, one per bucket.
+
+    `shared` says what a budget counts that the buckets share.
+    """
     check_workers(frame.sparkSession)
     needed = [F.col(quote(name)) for name in source.packed[1:]]
     columns = [hashed_key(source.keys, source.exact), *needed]
     safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packer = make_packer(side, labels, source.packed, source.time)
+    packer = make_packer(Packing(side, labels, source.packed, source.time, shared))
     return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 

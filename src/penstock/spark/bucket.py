@@ -4,6 +4,7 @@ Holds no algorithm: Arrow to NumPy columns, the engine, and back. The payloads o
 lie side by side with the engine's tuples.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,27 +13,32 @@ import pyarrow as pa
 from .. import policies
 from ..core.policy import JOINING
 from ..engines import Join, standing
+from ..engines.ledger import Ledger
+from ..engines.ledger import decode as read_digest
 from ..engines.shares import split_budget
 from ..errors import BadInput
+from .buckets import bucket_of
 from .estimate import SUMS, no_sums
-from .packets import from_ipc
+from .packets import SLOT_BYTES, from_ipc
 from .pairs import PairShadow
 from .plan import Plan
-from .results import Ending, Gatherer, Packets, Results, Streaming
+from .results import Ending, Gatherer, MicroBatch, Packets, Results, Streaming
 from .rows import Side, read_side, row_bytes, take_rows
 from .shadow import KeyShadow
 from .store import Stored, check_fingerprint, decode, encode
 from .watched import placed
 
-SLOT_BYTES = 120  # what the engine's own tables take per tuple
+TOLD = 10  # keys that the figures of a query name,
+HOT = 0.005  # if they have at least this share of the rows
+LONGEST = 100  # characters of a key that are told
 COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
 
 
 def counter_names(streams: int) -> list[str]:
     """Return the names of the counters that every bucket reports."""
     names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
-    shadow = [f"shadow_{name}" for name in SUMS]
-    return [*names, "no_time", "matched", "held", "bytes", *shadow, *standing.names(JOINING)]
+    names += ["no_time", "matched", "held", "bytes", "share", *(f"shadow_{each}" for each in SUMS)]
+    return names + standing.names(JOINING)
 
 
 class Bucket(Streaming):
@@ -40,6 +46,8 @@ class Bucket(Streaming):
 
     def __init__(self, plan: Plan, number: int, state: bytes | None = None):
         self.plan = plan
+        self.number = number
+        self.ledger = make_ledger(plan)
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
@@ -57,10 +65,12 @@ class Bucket(Streaming):
         saved = stored.part("join.")
         self.payloads = list(stored.payloads)
         unsized = self.plan.in_bytes and "held.size" not in saved  # the budget was one of rows
+        share = self._resume_ledger(stored.part("ledger."))
         self.join = Join.restore(
             saved,
             policy=self.plan.policy,
             budget=bucket_budget(self.plan, number),
+            resized=share,
             sized=self.plan.in_bytes,
             size=_held_sizes(saved["held.stream"], self.payloads) if unsized else None,
         )
@@ -71,6 +81,21 @@ class Bucket(Streaming):
             self._drop(saved["held.stream"])
         if self.shadow is not None:
             self.shadow.forget(self.join, self._gone())
+
+    def _resume_ledger(self, saved: dict[str, np.ndarray]) -> int | None:
+        """Go on with the shares as they were; return that of this bucket if it is a new one.
+
+        Where there was no ledger, or one of another unit, all buckets begin with the same share.
+        """
+        if self.ledger is None or self.plan.budget is None:
+            return None
+        if not saved or bool(saved["in_bytes"][0]) != self.plan.in_bytes:
+            self.ledger.shares = np.array(split_budget(self.plan.budget, self.plan.buckets))
+            return None
+        self.ledger.load(saved)
+        if self.ledger.budget == self.plan.budget:
+            return None
+        return int(self.ledger.resize(self.plan.budget)[self.number])
 
     def _resume_shadow(
         self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray], number: int
@@ -98,30 +123,68 @@ class Bucket(Streaming):
             if self.shadow is not None:
                 self.shadow.keep(number, mine, int((streams == number).sum()))
 
-    def stream(
-        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Packets:
-        """Take the packets of one micro-batch; `latest` are the largest times in all buckets."""
+    def stream(self, batch: MicroBatch) -> Packets:
+        """Take the packets of one micro-batch."""
         tables: list[list[pa.Table]] = [[] for _ in self.plan.inputs]
-        for side, packet in packets:
+        for side, packet in batch.packets:
             if packet:
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
-        if not any(tables) and self.stored_bytes:
+        if not any(tables) and self.stored_bytes and not (self.ledger and batch.digests):
             return Ending(self._report(self.stored_bytes), None)
+        self._take_share(batch.digests)
         sides = self._sides(tables)
         for part in self._results(sides):
             self.totals["matched"] += part.total
             if self.shadow is not None:
                 self.shadow.found(sides, part)
             yield from part.packets
-        if latest is not None:
-            self.join.advance(latest)
+        if batch.latest is not None:
+            self.join.advance(batch.latest)
         if self.shadow is not None:
             self.shadow.forget(self.join, self._gone())
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
-        return Ending(self._report(len(state)), state)
+        return Ending(self._report(len(state)), state, self._hottest())
+
+    def _take_share(self, digests: Sequence[bytes]) -> None:
+        """Bring the engine to the share of the budget that it may have in this micro-batch."""
+        if self.ledger is None:
+            return
+        allowed = self.ledger.take([read_digest(each) for each in digests])
+        before = self.join.tuples["stream"]
+        self.join.resize(int(allowed[self.number]))
+        if self.join.held < len(before):
+            self._drop(before)
+
+    def _hottest(self) -> str | None:
+        """Return the keys of this bucket that are frequent, with their share of the rows."""
+        if self.ledger is None:
+            return None
+        found = self.ledger.hottest(TOLD)
+        keys = np.array([key for _, key, _ in found], np.int64)
+        mine = bucket_of(keys, self.plan.buckets) == self.number
+        told = [
+            (self._name_of(join, key), round(share, 4))
+            for (join, key, share), here in zip(found, mine, strict=True)
+            if here and share >= HOT
+        ]
+        return json.dumps(told) if told else None
+
+    def _name_of(self, join: int, key: int) -> str:
+        """Return a key as a person reads it, as far as a row with it is held."""
+        for stream, _ in self.plan.joins[join]:
+            source, payload = self.plan.inputs[stream], self.payloads[stream]
+            if source.exact:
+                return str(key)
+            held = self.join.tuples
+            here = held["key"][held["stream"] == stream, 0] == key
+            if here.any():
+                row = int(np.flatnonzero(here)[0])
+                named = [name for name in source.keys if source.pays(name)]  # not the time
+                values = [payload.column(name)[row].as_py() for name in named]
+                return ", ".join(str(value)[:LONGEST] for value in values)
+        return f"(hash {key})"
 
     def _without_null_times(self, side: int, table: pa.Table) -> pa.Table:
         column = table.column(self.plan.inputs[side].time)
@@ -189,6 +252,9 @@ class Bucket(Streaming):
         arrays = {f"join.{name}": array for name, array in self.join.save().items()}
         shadow = {} if self.shadow is None else self.shadow.save()
         arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
+        if self.ledger is not None:
+            arrays |= {f"ledger.{name}": array for name, array in self.ledger.save().items()}
+            arrays["ledger.in_bytes"] = np.array([self.plan.in_bytes])
         return Stored(self.plan.fingerprint, arrays, self.payloads, self.totals)
 
     def _report(self, state_bytes: int) -> dict[str, float]:
@@ -199,6 +265,7 @@ class Bucket(Streaming):
         }
         report |= self.totals
         report["held"] = float(self.join.held)
+        report["share"] = float(self.join.budget or 0)
         report["bytes"] = float(self.join.used if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
@@ -208,6 +275,13 @@ class Bucket(Streaming):
 def bucket_budget(plan: Plan, number: int) -> int | None:
     """Return what one bucket may hold."""
     return None if plan.budget is None else split_budget(plan.budget, plan.buckets)[number]
+
+
+def make_ledger(plan: Plan) -> Ledger | None:
+    """Return what says how buckets share a budget, if they do."""
+    if plan.budget is None or plan.shared is None:
+        return None
+    return Ledger(plan.joins, plan.buckets, plan.budget, plan.within, bucket_of)
 
 
 def make_shadow(plan: Plan, number: int) -> PairShadow | KeyShadow:

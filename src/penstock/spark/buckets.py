@@ -39,6 +39,19 @@ def sort_by_bucket(keys, buckets, bucket, start, order):
     start[0] = 0
 
 
+def bucket_of(keys: np.ndarray, buckets: int) -> np.ndarray:
+    """Return the bucket of each key."""
+    found = np.empty(len(keys), np.int64)
+    _buckets(np.ascontiguousarray(keys, np.int64), buckets, found)
+    return found
+
+
+@kernel
+def _buckets(keys, buckets, found):
+    for i in range(len(keys)):
+        found[i] = _bucket(keys[i], buckets)
+
+
 def labels(buckets: int, partitions: int) -> list[int]:
     """Return a label per bucket; each bucket lands in the partition after the last one's.
 

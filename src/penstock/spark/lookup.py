@@ -16,7 +16,6 @@ from ..errors import BadInput
 from ..relations import Patience, Source, as_source
 from ..relations.patience import ask
 from .assemble import Span, pack
-from .bucket import SLOT_BYTES
 from .buckets import labels
 from .budget import read_budget
 from .checkpoint import check_checkpoint
@@ -26,6 +25,7 @@ from .enrich.figures import COUNTERS, LOOKUP
 from .enrich.plan import LookupPlan
 from .observe import observed
 from .operator import Work, run_buckets
+from .packets import SLOT_BYTES
 from .plan import EXACT, Input, Names, as_names, check_frame, read_input
 from .session import check_settings, partitions
 from .unpack import unpack

@@ -1,16 +1,18 @@
 """What a running query tells about itself: the truth about what was kept and what was lost."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from ..core.policy import JOINING
 from ..engines import standing
 from ..engines.standing import Ruling
 from ..errors import BadInput
-from .bucket import counter_names
+from .bucket import TOLD, counter_names
 from .enrich.figures import LOOKUP, read_lookup
 from .estimate import estimate
 from .observe import observed, observed_row, ran_batch
@@ -39,6 +41,8 @@ class Metrics:
     recall: float | None  # estimated; None while nothing supports an estimate
     recall_low: float  # its 95 % interval: what is known in any case
     recall_high: float
+    shares: tuple[int, int]  # of the budget: what the buckets with least and most may hold
+    hottest: tuple[tuple[str, float], ...]  # the most frequent keys, with their share of the rows
     ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
 
     def __str__(self) -> str:
@@ -48,7 +52,12 @@ class Metrics:
 def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
     """Let the query's progress carry the counters of a join."""
     facts = {"inputs": len(plan.inputs)}
-    return observed(packets, JOIN, counter_names(len(plan.inputs)), facts)
+    more = [
+        F.min("share").alias("share_least"),
+        F.max("share").alias("share_most"),
+        F.collect_list("hottest").alias("hottest"),
+    ]
+    return observed(packets, JOIN, counter_names(len(plan.inputs)), facts, more)
 
 
 def metrics(query: Any) -> Any:
@@ -103,8 +112,16 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         int(row["held"]),
         int(row["bytes"]),
         *recall,
+        (int(row.get("share_least", 0)), int(row.get("share_most", 0))),
+        _hottest(row.get("hottest")),
         standing.read(row, JOINING),
     )
+
+
+def _hottest(told: Sequence[str] | None) -> tuple[tuple[str, float], ...]:
+    """Return the most frequent keys of all buckets, each of which tells of its own."""
+    found = [(str(key), float(share)) for each in told or () for key, share in json.loads(each)]
+    return tuple(sorted(found, key=lambda key: (-key[1], key[0])))[:TOLD]
 
 
 READERS: dict[str, Callable[[dict[str, Any], int], Any]] = {

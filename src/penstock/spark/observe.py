@@ -1,8 +1,9 @@
 """Counters in a query's progress: put there by `observe`, and read back in whatever form."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 
@@ -14,11 +15,16 @@ class Observed(NamedTuple):
 
 
 def observed(
-    packets: DataFrame, name: str, counters: list[str], facts: dict[str, Any]
+    packets: DataFrame,
+    name: str,
+    counters: list[str],
+    facts: dict[str, Any],
+    more: Sequence[Column] = (),
 ) -> DataFrame:
     """Let the query's progress carry sums of counters, and facts that are the same everywhere."""
     sums = [F.sum(counter).alias(counter) for counter in counters]
-    return packets.observe(name, *sums, *(F.max(F.lit(fact)).alias(n) for n, fact in facts.items()))
+    same = [F.max(F.lit(fact)).alias(n) for n, fact in facts.items()]
+    return packets.observe(name, *sums, *same, *more)
 
 
 def observed_row(progress: Any, name: str) -> Observed | None:

@@ -5,7 +5,7 @@ pass on packets and counters.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
@@ -16,24 +16,27 @@ from pyspark.util import PythonEvalType
 
 from ..engines.kernel import NEVER
 from .packets import settle
-from .results import Ending, Packet, Packets
+from .results import Ending, MicroBatch, Packet, Packets
 from .session import batch_rows
 
-SCHEMA = "join int, packet binary, counters array<double>"
+SCHEMA = "join int, packet binary, counters array<double>, hottest string"
 ARROW = pa.schema(
-    [("join", pa.int32()), ("packet", pa.binary()), ("counters", pa.list_(pa.float64()))]
+    [
+        ("join", pa.int32()),
+        ("packet", pa.binary()),
+        ("counters", pa.list_(pa.float64())),
+        ("hottest", pa.string()),
+    ]
 )
-PACKED = ("side", "place", "latest", "packet")
+PACKED = ("side", "place", "latest", "digest", "packet")
 WAITING = 64 << 20  # bytes of packets that may wait in a worker before they are sent
 
 
 class OpenBucket(Protocol):
     """A bucket that goes on where an earlier micro-batch stopped."""
 
-    def stream(
-        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Packets:
-        """Take the packets (side, rows) of one micro-batch, in the order of their packing."""
+    def stream(self, batch: MicroBatch) -> Packets:
+        """Take the packets of one micro-batch."""
 
 
 class Work(NamedTuple):
@@ -58,7 +61,7 @@ def run_buckets(packets: DataFrame, work: Work, streaming: bool) -> DataFrame:
     else:
         made = grouped.applyInArrow(_at_once(_stateless(work)), SCHEMA)
     counters = [F.col("counters")[n].alias(name) for n, name in enumerate(work.counters)]
-    return made.select("join", "packet", *counters)
+    return made.select("join", "packet", "hottest", *counters)
 
 
 def _stateful(work: Work, batch: int | None) -> Callable:
@@ -72,7 +75,7 @@ def _stateful(work: Work, batch: int | None) -> Callable:
         rows = [row for frame in frames for row in zip(*map(frame.get, PACKED), strict=True)]
         before = bytes(state.get[0]) if state.exists else None
         bucket = work.open_bucket(numbers[key[0]], before)
-        stream = bucket.stream(_in_order(rows), _latest(rows, work.sides))
+        stream = bucket.stream(_micro_batch(rows, work.sides))
         del rows, before
         ending = yield from waiting.frames(stream)
         if ending.state is not None:
@@ -120,8 +123,9 @@ def _stateless(work: Work) -> Callable:
     ) -> Iterator[pa.RecordBatch]:
         table = pa.Table.from_batches(batches)
         rows = list(zip(*(table[name].to_pylist() for name in PACKED), strict=True))
-        stream = work.open_bucket(numbers[key[0].as_py()], None).stream(_in_order(rows))
-        del table, rows
+        batch = _micro_batch(rows, work.sides)._replace(latest=None)  # all comes at once
+        stream = work.open_bucket(numbers[key[0].as_py()], None).stream(batch)
+        del table, rows, batch
         while True:
             try:
                 yield pa.RecordBatch.from_pydict(_columns(next(stream)), ARROW)
@@ -142,17 +146,14 @@ def _at_once(finish: Callable) -> Callable:
     return whole
 
 
-def _in_order(rows: list[tuple]) -> list[tuple[int, bytes]]:
-    """Return (side, packet) in the order in which they were packed, however they came."""
-    return [(int(side), packet) for side, _, _, packet in sorted(rows, key=lambda row: row[:2])]
-
-
-def _latest(rows: list[tuple], sides: int) -> list[int]:
-    """Return the latest time of each side in the whole micro-batch."""
+def _micro_batch(rows: list[tuple], sides: int) -> MicroBatch:
+    """Return what came for a bucket in the order in which it was packed, however it came."""
+    rows = sorted(rows, key=lambda row: row[:2])
     latest = [NEVER] * sides
-    for side, _, time, _ in rows:
+    for side, _, time, _, _ in rows:
         latest[side] = max(int(time), latest[side])
-    return latest
+    packets = [(int(side), packet) for side, _, _, _, packet in rows]
+    return MicroBatch(packets, latest, [digest for _, _, _, digest, _ in rows if digest])
 
 
 def _columns(packet: Packet, empty: int = 0) -> dict[str, list]:
@@ -162,12 +163,18 @@ def _columns(packet: Packet, empty: int = 0) -> dict[str, list]:
         "join": [packet.join, *[0] * empty],
         "packet": [packet.rows, *nothing],
         "counters": [None, *nothing],
+        "hottest": [None, *nothing],
     }
 
 
 def _last(ending: Ending, names: list[str]) -> dict[str, list]:
     """Return the last row of a bucket: its counters, once, so that they can be added up."""
-    return {"join": [0], "packet": [b""], "counters": [[ending.totals[name] for name in names]]}
+    return {
+        "join": [0],
+        "packet": [b""],
+        "counters": [[ending.totals[name] for name in names]],
+        "hottest": [ending.hottest],
+    }
 
 
 def _hush() -> None:

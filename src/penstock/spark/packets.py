@@ -6,6 +6,7 @@ Payloads stay in Arrow's own form from here to the result and never become Pytho
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,22 +14,32 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from ..engines.kernel import NEVER
+from ..engines.ledger import digest
 from .buckets import sort_by_bucket
 
-SCHEMA = "bucket int, side int, place long, latest long, packet binary"
+SCHEMA = "bucket int, side int, place long, latest long, digest binary, packet binary"
 ROWS = 1_000_000  # a packet holds at most so many rows
 BYTES = 32 << 20  # and about so many bytes
+SLOT_BYTES = 120  # what the engine's own tables take per tuple
 _tasks = 0
 
 
-def make_packer(
-    side: int, labels: tuple[int, ...], names: Sequence[str], time: str | None
-) -> Callable:
+class Packing(NamedTuple):
+    """How the rows of one side are packed."""
+
+    side: int
+    labels: tuple[int, ...]
+    names: Sequence[str]  # of the columns, the 64-bit key first
+    time: str | None
+    shared: str | None = None  # what a budget counts that buckets share: they want digests
+
+
+def make_packer(packing: Packing) -> Callable:
     """Return the function for `mapInArrow` that packs the rows of one side.
 
-    `names` are those of the columns, the 64-bit key first: `mapInArrow` itself cannot take a name
-    with a dot in it. Every packet also tells the latest `time`, if there is one, of all rows packed
-    with it, whatever their bucket.
+    `mapInArrow` itself cannot take a name with a dot in it, so columns get their names here. Every
+    packet also tells the latest time, if there is one, and a digest (`engines.ledger`), if it is
+    wanted, of all rows packed with it, whatever their bucket.
     """
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -39,26 +50,26 @@ def make_packer(
         place = task.partitionId() << 32 if task else 0
         for batch in batches:
             if batch.num_rows:
-                waiting.append(batch.rename_columns(list(names)))
+                waiting.append(batch.rename_columns(list(packing.names)))
                 rows, size = rows + batch.num_rows, size + batch.nbytes
             if rows >= ROWS or size >= BYTES:
-                yield _packets(waiting, side, place, labels, time)
+                yield _packets(waiting, place, packing)
                 waiting, rows, size, place = [], 0, 0, place + 1
         # The last one is sent even if empty: so every bucket reports in every micro-batch.
-        yield _packets(waiting, side, place, labels, time)
+        yield _packets(waiting, place, packing)
         settle()
 
     return pack
 
 
-def _packets(
-    batches: list[pa.RecordBatch], side: int, place: int, labels: tuple[int, ...], time: str | None
-) -> pa.RecordBatch:
+def _packets(batches: list[pa.RecordBatch], place: int, packing: Packing) -> pa.RecordBatch:
+    labels, time = packing.labels, packing.time
     blobs: list[bytes] = [b""] * len(labels)
-    latest = NEVER
+    latest, digested = NEVER, b""
     if batches:
         table = pa.Table.from_batches(batches).combine_chunks()
         latest = NEVER if time is None else _latest(table.column(time))
+        digested = _digest(table, packing)
         order, start = _by_bucket(table.column(0), len(labels))
         table = table.take(pa.array(order))
         for number in range(len(labels)):
@@ -68,13 +79,28 @@ def _packets(
     return pa.RecordBatch.from_arrays(
         [
             pa.array(labels, pa.int32()),
-            pa.array([side] * len(labels), pa.int32()),
+            pa.array([packing.side] * len(labels), pa.int32()),
             pa.array([place] * len(labels), pa.int64()),
             pa.array([latest] * len(labels), pa.int64()),
+            pa.array([digested] * len(labels), pa.binary()),
             pa.array(blobs, pa.binary()),
         ],
-        names=["bucket", "side", "place", "latest", "packet"],
+        names=["bucket", "side", "place", "latest", "digest", "packet"],
     )
+
+
+def _digest(table: pa.Table, packing: Packing) -> bytes:
+    """Return what buckets that share a budget must know of all rows."""
+    if packing.shared is None or packing.time is None:
+        return b""
+    key, time = table.column(0), table.column(packing.time)
+    usable = pc.and_(key.is_valid(), time.is_valid())
+    keys = key.filter(usable).to_numpy()
+    times = time.filter(usable).cast(pa.int64()).to_numpy()
+    size = len(keys)
+    if packing.shared == "bytes":
+        size = (table.nbytes // table.num_rows + SLOT_BYTES) * len(keys)
+    return digest(packing.side, keys, times, size).encode()
 
 
 def _latest(times: pa.ChunkedArray) -> int:

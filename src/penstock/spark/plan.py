@@ -74,6 +74,13 @@ class Plan:
     output: tuple[Output, ...]  # per join
 
     @property
+    def shared(self) -> str | None:
+        """What the budget counts that several buckets share, if they do."""
+        if self.budget is None or self.buckets == 1:
+            return None
+        return "bytes" if self.in_bytes else "rows"
+
+    @property
     def fingerprint(self) -> dict[str, object]:
         """What a checkpoint must agree on; budget and policy may change."""
         return {

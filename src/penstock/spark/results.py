@@ -25,6 +25,7 @@ class Ending(NamedTuple):
 
     totals: dict[str, float]  # counters since the query first started
     state: bytes | None  # None: as it was
+    hottest: str | None = None  # its most frequent keys, as JSON
 
 
 class Outcome(NamedTuple):
@@ -33,6 +34,15 @@ class Outcome(NamedTuple):
     packets: list[Packet]
     totals: dict[str, float]
     state: bytes | None
+    hottest: str | None = None
+
+
+class MicroBatch(NamedTuple):
+    """What comes for a bucket in one micro-batch."""
+
+    packets: list[tuple[int, bytes]]  # (side, rows) in the order of their packing
+    latest: Sequence[int] | None = None  # the latest time of each side in all buckets
+    digests: Sequence[bytes] = ()  # of all packets of all buckets, where these share a budget
 
 
 Packets = Generator[Packet, None, Ending]  # one by one, so that they need not all be in memory
@@ -41,18 +51,19 @@ Packets = Generator[Packet, None, Ending]  # one by one, so that they need not a
 class Streaming:
     """A bucket that makes its packets one by one."""
 
-    def stream(
-        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Packets:
-        """Take the packets (side, rows) of one micro-batch, in the order of their packing."""
+    def stream(self, batch: MicroBatch) -> Packets:
+        """Take the packets of one micro-batch."""
         raise NotImplementedError
 
     def take(
-        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
+        self,
+        packets: list[tuple[int, bytes]],
+        latest: Sequence[int] | None = None,
+        digests: Sequence[bytes] = (),
     ) -> Outcome:
         """Take the packets of one micro-batch and return all that comes out of it together."""
         made: list[Packet] = []
-        stream = self.stream(packets, latest)
+        stream = self.stream(MicroBatch(packets, latest, digests))
         while True:
             try:
                 made.append(next(stream))

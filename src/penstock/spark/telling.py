@@ -20,7 +20,8 @@ def one_a_line(figures: Any) -> str:
 
 def _told(value: Any) -> str:
     if isinstance(value, tuple):
-        return ", ".join(map(_told, value))
+        between = " " if value and isinstance(value[0], str) else ", "  # a name with its figure
+        return between.join(map(_told, value)) or "-"
     if isinstance(value, dict):
         return ", ".join(f"{name} {_told(each)}" for name, each in value.items()) or "-"
     if isinstance(value, float):
@@ -28,4 +29,6 @@ def _told(value: Any) -> str:
     if is_dataclass(value):
         parts = [(each.name, getattr(value, each.name)) for each in fields(value)]
         return "; ".join(f"{name}: {_told(part)}" for name, part in parts)
+    if isinstance(value, str):
+        return value
     return "-" if value is None else f"{value:,}"

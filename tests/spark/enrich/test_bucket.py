@@ -12,12 +12,12 @@ from penstock.engines import Lookup
 from penstock.errors import BadInput, BadState, Unreachable
 from penstock.relations import as_source
 from penstock.spark import wide
-from penstock.spark.bucket import SLOT_BYTES
 from penstock.spark.enrich import bucket as buckets
 from penstock.spark.enrich.bucket import EVENTS, LookupBucket
-from penstock.spark.packets import from_ipc, to_ipc
+from penstock.spark.packets import SLOT_BYTES, from_ipc, to_ipc
 from penstock.spark.pieces import BYTES
 from penstock.spark.plan import KEY, Input
+from penstock.spark.results import MicroBatch
 from tests.compare import cut
 from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
 
@@ -275,7 +275,7 @@ def test_one_large_row_and_many_events():
     shop.rows[1] = "x" * 100_000
     bucket = LookupBucket(make_plan(shop), 0)
     sizes = []
-    for packet in bucket.stream([events([1] * count)]):
+    for packet in bucket.stream(MicroBatch([events([1] * count)])):
         table = from_ipc(packet.rows)
         assert table["name"][0].as_py() == shop.rows[1]
         assert len(packet.rows) < BYTES + 4096

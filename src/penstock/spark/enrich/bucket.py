@@ -6,7 +6,7 @@ asked, so that it knows how large each row is, and no key is fetched twice for o
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,10 @@ from ...engines import Lookup, standing
 from ...errors import BadInput
 from ...relations import Fetcher
 from ...relations.answers import said
-from ..bucket import SLOT_BYTES
 from ..keys import equal
-from ..packets import from_ipc
+from ..packets import SLOT_BYTES, from_ipc
 from ..pieces import pieces
-from ..results import Ending, Packet, Packets, Streaming
+from ..results import Ending, MicroBatch, Packet, Packets, Streaming
 from ..rows import row_bytes, together
 from ..store import Stored, check_fingerprint, decode, encode
 from ..wide import take_column
@@ -80,10 +79,9 @@ class LookupBucket(Streaming):
         self.held = held_in(saved["slot"].astype(np.int64), rows)
         self.cache = Lookup.restore(saved, policy=self.plan.policy, budget=self.plan.budget(number))
 
-    def stream(
-        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Packets:
+    def stream(self, batch: MicroBatch) -> Packets:
         """Take the packets of one micro-batch and return the events with their rows."""
+        packets = batch.packets
         if self.stored_bytes and not any(packet for _, packet in packets):
             return Ending(self._report(self.stored_bytes), None)
         yield from self.serve(packets)

@@ -3,12 +3,10 @@
 Holds no algorithm: `Thinner` decides what is sent.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...precision.thinning import KINDS
-from ..results import Ending, Packets, Streaming
+from ..results import Ending, MicroBatch, Packets, Streaming
 from ..store import Stored, check_fingerprint, decode, encode
 from .figures import COUNTED
 from .plan import ThinPlan
@@ -29,10 +27,9 @@ class ThinBucket(Streaming):
             self.totals |= stored.totals
             self.thinner.restore(stored.arrays)
 
-    def stream(
-        self, packets: list[tuple[int, bytes]], latest: Sequence[int] | None = None
-    ) -> Packets:
+    def stream(self, batch: MicroBatch) -> Packets:
         """Take the packets of one micro-batch and return the refreshes."""
+        packets = batch.packets
         if self.stored_bytes and not any(packet for _, packet in packets):
             return Ending(self._report(self.stored_bytes), None)
         plan = self.plan

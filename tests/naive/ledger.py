@@ -1,0 +1,108 @@
+"""Shares of one budget, from digests, with dictionaries and one loop after another."""
+
+KEYS = 256
+NO_WINDOW = 8
+
+
+class NaiveLedger:
+    """`take` lists of digests as dictionaries; it returns what each bucket may hold."""
+
+    def __init__(self, joins, buckets, budget, within, bucket_of):
+        self.joins = [[stream for stream, _ in join] for join in joins]
+        self.buckets, self.budget, self.within = buckets, budget, within
+        self.bucket_of = bucket_of
+        self.counts = {}  # (join, key) -> {stream: rows}
+        self.rows = {}
+        self.distinct = {}
+        self.size = {}
+        self.fading = self.seen = self.last = 0.0
+        self.latest = None
+        self.shares = [0] * buckets
+
+    def take(self, digests):
+        digests = [each for each in digests if each["rows"]]
+        before = self.shares
+        if digests:
+            self._fade(digests)
+            for each in digests:
+                self._count(each)
+            self._forget()
+        if digests or not any(before):
+            self.shares = self._whole(self._wanted())
+        if not any(before):
+            return self.shares
+        return [min(old, new) for old, new in zip(before, self.shares)]
+
+    def _fade(self, digests):
+        window = NO_WINDOW * self.budget if self.within is None else max(1, self.within)
+        newest = max(each["latest"] for each in digests)
+        if self.within is None:
+            elapsed = sum(each["size"] for each in digests)
+        elif self.latest is None:
+            elapsed = newest - min(each["earliest"] for each in digests)
+        else:
+            elapsed = max(0, newest - self.latest)
+        left = window / (window + elapsed)
+        for faded in (self.rows, self.distinct, self.size, *self.counts.values()):
+            for name in faded:
+                faded[name] *= left
+        self.window = window
+        self.fading = self.fading * left + elapsed
+        self.seen += elapsed
+        self.last = elapsed
+        self.latest = newest if self.latest is None else max(newest, self.latest)
+
+    def _count(self, digest):
+        stream = digest["stream"]
+        for name in ("rows", "distinct", "size"):
+            known = getattr(self, name)
+            known[stream] = known.get(stream, 0.0) + digest[name]
+        join = next(n for n, streams in enumerate(self.joins) if stream in streams)
+        for key, count in digest["keys"].items():
+            mine = self.counts.setdefault((join, key), {})
+            mine[stream] = mine.get(stream, 0.0) + count
+
+    def _forget(self):
+        ranked = sorted(self.counts, key=lambda name: (-sum(self.counts[name].values()), name))
+        self.counts = {name: self.counts[name] for name in ranked[:KEYS]}
+
+    def _wanted(self):
+        alive = min(self.window, self.seen + self.last) / self.fading if self.fading else 1.0
+        offers = []  # (worth of a unit, size, bucket or None)
+        for join, streams in enumerate(self.joins):
+            mine = {key: of for (j, key), of in self.counts.items() if j == join}
+            known = dict.fromkeys(streams, 0.0)
+            for _, of in sorted(mine.items()):
+                for stream in streams:
+                    known[stream] += alive * of.get(stream, 0.0)
+            for stream in streams:
+                rows = alive * self.rows.get(stream, 0.0)
+                unit = alive * self.size.get(stream, 0.0) / rows if rows else 1e-9
+                rest = 1.0
+                for other in streams:
+                    if other != stream:
+                        keys = max(1.0, alive * self.distinct.get(other, 0.0) - len(mine))
+                        rest *= max(0.0, alive * self.rows.get(other, 0.0) - known[other]) / keys
+                for key, of in sorted(mine.items()):
+                    worth = 1.0
+                    for other in streams:
+                        if other != stream:
+                            worth *= alive * of.get(other, 0.0)
+                    held = alive * of.get(stream, 0.0) * unit
+                    offers.append((worth / unit, held, self.bucket_of(key)))
+                offers.append((rest / unit, max(0.0, rows - known[stream]) * unit, None))
+        wanted, left = [0.0] * self.buckets, float(self.budget)
+        for _, size, bucket in sorted(offers, key=lambda offer: -offer[0]):
+            given = min(size, left)
+            left -= given
+            for each in range(self.buckets) if bucket is None else [bucket]:
+                wanted[each] += given / (self.buckets if bucket is None else 1)
+        return [each + left / self.buckets for each in wanted]
+
+    def _whole(self, wanted):
+        exact = [each * self.budget / sum(wanted) for each in wanted]
+        parts = [int(each) for each in exact]
+        by_fraction = sorted(range(len(parts)), key=lambda n: parts[n] - exact[n])
+        for place in by_fraction[: self.budget - sum(parts)]:
+            parts[place] += 1
+        return parts
