@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-PATIENCE = 600.0  # seconds; only a test that fails waits so long
+PATIENCE = 1800.0  # seconds; only a test that fails waits so long
 
 
 def until(holds: Callable[[], object], what: str = "it", pause: float = 0.05) -> None:

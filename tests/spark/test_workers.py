@@ -7,6 +7,7 @@ import pytest
 
 from penstock.spark import workers
 from penstock.spark.needs import SparkMissing
+from tests.patience import PATIENCE
 from tests.spark.processes import kill, start
 
 DRIVER = """
@@ -38,7 +39,7 @@ def test_a_python_without_pyarrow(tmp_path, kind):
         SPARK_TESTING="1",
     )
     try:
-        driver.wait(300)
+        driver.wait(PATIENCE)
     finally:
         kill(driver)
     said = (tmp_path / "log").read_text(errors="replace")
