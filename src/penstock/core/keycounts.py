@@ -1,81 +1,118 @@
-"""How often each key was seen, per join and side: exact counts of everything that ever arrived.
+"""How often each key came, per join and side, in a table of bounded size.
 
-A hash table by open addressing whose cells hold the key and its counts side by side: one cache miss
-per look-up, which is what counting costs. Nothing is ever taken out, so the table grows with the
-number of distinct keys, as the papers' PROB and perfect LFU ask. It is what a policy knows
-*besides* its slots, so it is not part of the budget.
+A key has eight places, chosen by its hash. Where all eight are taken a new key takes the place of
+the one of least weight: how often a key came on all sides, halved every so often, so that a key
+that was popular long ago is forgotten in the end. The counts themselves do not fade, and a key that
+stays has every arrival counted since it came in; a key that was forgotten and comes again is new.
+
+A key and its counts lie side by side, and the eight places too: a look-up is one or two cache
+misses, which is what counting costs. The table has its full size from the start; memory is taken as
+places are used. Saved are the used places alone.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .jit import jit, kernel
-from .rng import mix
+from .jit import jit
+from .rng import B32, mix
 from .shape import Shape
 
-SMALLEST = 1024  # cells
-KEY, TOTAL, SEEN = 0, 1, 2  # columns of cell; a column per side follows SEEN
+WAYS = 8  # places of a key
+FEWEST = 512  # places at least, in each join,
+KEYS = 4  # and for each row of the budget so many more
+LIFE = 16  # after so many budgets (of at least 512 rows) of arrivals a weight is half of what it was
+TICKS = 64  # in that time
+ONE = 16  # what an arrival weighs: whole numbers, so that all machines agree
+HEAVIEST = 2**31
+KEY, WEIGHT, SEEN = 0, 1, 2  # columns of cell; a column per side follows SEEN
+LOW_32 = np.int64(0xFFFFFFFF)
 
 
 class KeyCounts(NamedTuple):
     """Counts by key, and the legs that say which keys a tuple has."""
 
-    cell: np.ndarray  # int64[joins, power of two, 2 + sides]: KEY, TOTAL (0: free), SEEN per side
-    used: np.ndarray  # int64[joins]: cells in use
+    cell: np.ndarray  # int64[joins, places, 2 + sides]: KEY, WEIGHT (0: free), SEEN per side
+    arrived: np.ndarray  # int64[joins]: arrivals so far
+    pace: np.ndarray  # int64[1]: arrivals in a tick
     legs: np.ndarray  # int64[streams, legs, 3]: (join, side, attribute), -1 pads
     width: np.ndarray  # int64[joins]: sides of each join
+    place: np.ndarray  # int64[n]: saved, the places in use, counted over all joins; else n is 0
+    used: np.ndarray  # int64[n, 2 + sides]: the cells of these
 
     def compact(self) -> "KeyCounts":
-        """Return the same counts in a table no larger than they need, to be saved."""
-        return _resized(self, 2 * int(self.used.max()))
+        """Return the same counts without the places that are free, to be saved."""
+        cell = self.cell.reshape(-1, self.cell.shape[2])
+        place = np.flatnonzero(cell[:, WEIGHT])
+        return self._replace(cell=self.cell[:, :0], place=place, used=cell[place])
+
+    def expand(self) -> "KeyCounts":
+        """Return counts that were saved, in a table with all places again."""
+        self.cell.reshape(-1, self.cell.shape[2])[self.place] = self.used
+        return self._replace(place=self.place[:0], used=self.used[:0])
 
 
-def make_counts(shape: Shape) -> KeyCounts:
-    """Return counts of nothing."""
+def make_counts(shape: Shape, scale: int) -> KeyCounts:
+    """Return counts of nothing, for a memory of about `scale` rows."""
+    joins, columns = len(shape.joins), 2 + shape.sides
+    places = -(-(FEWEST + KEYS * scale) // WAYS) * WAYS
     return KeyCounts(
-        np.zeros((len(shape.joins), SMALLEST, 2 + shape.sides), np.int64),
-        np.zeros(len(shape.joins), np.int64),
+        np.zeros((joins, places, columns), np.int64),
+        np.zeros(joins, np.int64),
+        np.array([LIFE * max(512, scale) // TICKS]),
         shape.leg_table,
         np.array([len(join) for join in shape.joins], np.int64),
+        np.zeros(0, np.int64),
+        np.zeros((0, columns), np.int64),
     )
 
 
-def reserve(counts: KeyCounts, arrivals: int) -> KeyCounts:
-    """Return the counts with room for the keys of `arrivals` more tuples, at most half full."""
-    needed = 2 * (int(counts.used.max()) + arrivals)
-    return counts if needed <= counts.cell.shape[1] else _resized(counts, needed)
-
-
-def _resized(counts: KeyCounts, needed: int) -> KeyCounts:
-    """Return the counts in a table of the smallest size that is needed."""
-    joins, size, columns = counts.cell.shape
-    wanted = max(SMALLEST, 1 << max(0, needed - 1).bit_length())
-    if wanted == size:
-        return counts
-    cell = np.zeros((joins, wanted, columns), np.int64)
-    _move(counts.cell, cell)
-    return counts._replace(cell=cell)
+@jit
+def _first(counts, key):
+    """Return the first of the places of a key."""
+    sets = np.uint64(counts.cell.shape[1] // WAYS)
+    return WAYS * np.int64(((mix(np.uint64(key)) >> B32) * sets) >> B32)
 
 
 @jit
-def _place(cell, join, key):
-    """Return where the counts of `key` are, or where they would be."""
-    mask = cell.shape[1] - 1
-    place = np.int64(mix(np.uint64(key)) & np.uint64(mask))
-    while cell[join, place, TOTAL] != 0 and cell[join, place, KEY] != key:
-        place = (place + 1) & mask
-    return place
+def _find(counts, join, key):
+    """Return where the counts of a key are; -1: it has none."""
+    cell, first = counts.cell, _first(counts, key)
+    for place in range(first, first + WAYS):
+        if cell[join, place, KEY] == key and cell[join, place, WEIGHT] != 0:
+            return place
+        if cell[join, place, WEIGHT] == 0:
+            break
+    return np.int64(-1)
 
 
-@kernel
-def _move(old, new):
-    for join in range(old.shape[0]):
-        for place in range(old.shape[1]):
-            if old[join, place, TOTAL] != 0:
-                target = _place(new, join, old[join, place, KEY])
-                for column in range(old.shape[2]):
-                    new[join, target, column] = old[join, place, column]
+@jit
+def _faded(weight, tick):
+    """Return what a weight is now; it holds the tick of the last arrival, and its value then."""
+    past = np.uint64(tick - (weight >> 32))
+    halvings, part = np.int64(past // np.uint64(TICKS)), np.int64(past % np.uint64(TICKS))
+    if halvings > 31:
+        return np.int64(0)
+    return (((weight & LOW_32) >> halvings) * (2 * TICKS - part)) // (2 * TICKS)
+
+
+@jit
+def _enter(counts, join, key, tick):
+    """Return a place for a key that has none."""
+    cell, first = counts.cell, _first(counts, key)
+    best, lowest = first, HEAVIEST + 1
+    for place in range(first, first + WAYS):
+        weight = np.int64(-1)
+        if cell[join, place, WEIGHT] != 0:
+            weight = _faded(cell[join, place, WEIGHT], tick)
+        if weight < lowest:
+            best, lowest = place, weight
+        if weight < 0:
+            break
+    cell[join, best, KEY] = key
+    for column in range(WEIGHT, cell.shape[2]):
+        cell[join, best, column] = 0
+    return best
 
 
 @jit
@@ -87,18 +124,21 @@ def tally(counts, held, slot):
         if join < 0:
             break
         key = held.key[slot, counts.legs[stream, leg, 2]]
-        place = _place(counts.cell, join, key)
-        if counts.cell[join, place, TOTAL] == 0:
-            counts.cell[join, place, KEY] = key
-            counts.used[join] += 1
-        counts.cell[join, place, TOTAL] += 1
+        tick = 1 + counts.arrived[join] // counts.pace[0]
+        counts.arrived[join] += 1
+        place = _find(counts, join, key)
+        if place < 0:
+            place = _enter(counts, join, key, tick)
+        weight = _faded(counts.cell[join, place, WEIGHT], tick) + ONE
+        counts.cell[join, place, WEIGHT] = (tick << 32) + min(weight, HEAVIEST)
         counts.cell[join, place, SEEN + side] += 1
 
 
 @jit
 def seen(counts, join, side, key):
     """Return how often a key came on one side of a join."""
-    return counts.cell[join, _place(counts.cell, join, key), SEEN + side]
+    place = _find(counts, join, key)
+    return np.int64(0) if place < 0 else counts.cell[join, place, SEEN + side]
 
 
 @jit
@@ -113,7 +153,9 @@ def productivity(counts, held, slot):
         join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
         if join < 0:
             break
-        place = _place(counts.cell, join, held.key[slot, counts.legs[stream, leg, 2]])
+        place = _find(counts, join, held.key[slot, counts.legs[stream, leg, 2]])
+        if place < 0:
+            continue
         product = 1.0
         for other in range(counts.width[join]):
             if other != side:
@@ -131,6 +173,10 @@ def references(counts, held, slot):
         join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
         if join < 0:
             break
-        place = _place(counts.cell, join, held.key[slot, counts.legs[stream, leg, 2]])
-        total += counts.cell[join, place, TOTAL] - counts.cell[join, place, SEEN + side]
+        place = _find(counts, join, held.key[slot, counts.legs[stream, leg, 2]])
+        if place < 0:
+            continue
+        for other in range(counts.width[join]):
+            if other != side:
+                total += counts.cell[join, place, SEEN + other]
     return total

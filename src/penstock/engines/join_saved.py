@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .. import policies
 from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, grown
 from . import kernel
-from .saved import flatten, pack_header, unflatten, unpack_header
+from .saved import expanded, flatten, pack_header, unflatten, unpack_header
 from .shares import parts_of
 from .tables import capacity_of, claim_slots
 
@@ -238,7 +238,7 @@ def _settle(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound
     if bound:
         # A larger budget has made larger tables; what was saved must have room for them too.
         join._states = tuple(
-            grown(unflatten(state, f"policy.{lane}", saved), state)
+            expanded(grown(unflatten(state, f"policy.{lane}", saved), state))
             for lane, state in enumerate(join._states)
         )
     rebuild = kernel.compile_rebuild(join._pilot.policy, join.form)

@@ -33,7 +33,7 @@ from .changeover import compile_cache_adoption
 from .chooser import Chooser
 from .pilot import Pilot
 from .refresh import most_arrivals, refreshed
-from .saved import flatten, pack_header, unflatten, unpack_header
+from .saved import expanded, flatten, pack_header, unflatten, unpack_header
 from .tables import capacity_of, claim_slots, live_slots
 from .trials import Columns, Tools
 from .upkeep import EVICTED, HITS, MISSES, REFUSED, TAKEN, USED
@@ -438,7 +438,7 @@ class Lookup:
         keymap.fill(tables.buckets, 0, saved["held.key"], live)
         if same_policy:
             # A larger budget has made larger tables; what was saved must have room for them too.
-            self._state = grown(unflatten(self._state, "policy", saved), self._state)
+            self._state = expanded(grown(unflatten(self._state, "policy", saved), self._state))
         if not same_policy or self.used > self._limit:
             settle = upkeep.compile_settle(self._pilot.policy, self.sized)
             gone = np.zeros(capacity_of(tables.free) + 1, bool)

@@ -47,7 +47,8 @@ def part(saved: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 def flatten(state: Any, name: str) -> dict[str, np.ndarray]:
     """Return the arrays of a (nested) NamedTuple under dotted names.
 
-    A part that has grown for what might have come says by `compact` how it is best saved.
+    A part with room for more than it holds says by `compact` how it is best saved; `expanded` makes
+    it usable again.
     """
     if isinstance(state, np.ndarray):
         return {name: state.copy()}
@@ -71,3 +72,12 @@ def unflatten(like: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
             for field, value in zip(like._fields, like, strict=True)
         )
     )
+
+
+def expanded(state: Any) -> Any:
+    """Return a restored state in which every part that was saved as `compact` has room again."""
+    if isinstance(state, np.ndarray):
+        return state
+    if hasattr(state, "expand"):
+        return state.expand()
+    return type(state)(*(expanded(each) for each in state))

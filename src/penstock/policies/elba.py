@@ -31,7 +31,6 @@ from .foresight import (
     note,
     refit,
     units,
-    with_room,
 )
 
 
@@ -75,11 +74,6 @@ def make_state(
     )
     _unfold(state)
     return state
-
-
-def reserve(state: ElbaState, arrivals: int) -> ElbaState:
-    """Return the state with room for the keys of `arrivals` more tuples."""
-    return state._replace(sight=with_room(state.sight, arrivals))
 
 
 def refresh(state: ElbaState) -> ElbaState:
@@ -173,7 +167,6 @@ ELBA = Policy(
     on_remove=on_remove,
     on_arrival=on_arrival,
     problems=(JOINING,),
-    reserve=reserve,
     pause=lambda state: int(state.sight.wait[0]),
     refresh=refresh,
     tracked=lambda state: int(state.members.size[0]),

@@ -59,7 +59,7 @@ def make_foresight(setup: Setup, policy: str, h: int, steps: int | None) -> Fore
     lines = len(shape.joins) * shape.sides
     weights = _given(setup)
     sight = Foresight(
-        keycounts.make_counts(shape),
+        keycounts.make_counts(shape, setup.scale),
         make_recent(lines),
         np.zeros((lines, h)),
         np.ones(lines),
@@ -92,11 +92,6 @@ def _given(setup: Setup) -> "list[tuple[np.ndarray, float]] | None":
         for side, (stream, _) in enumerate(join):
             found[number * setup.shape.sides + side] = setup.models[stream]
     return found
-
-
-def with_room(sight: Foresight, arrivals: int) -> Foresight:
-    """Return the same with room for the keys of `arrivals` more tuples."""
-    return sight._replace(counts=keycounts.reserve(sight.counts, arrivals))
 
 
 def refit(sight: Foresight) -> None:

@@ -28,7 +28,7 @@ from ..core.members import Members
 from ..core.policy import JOINING, REFUSE, Policy, Setup
 from ..core.recent import weigh
 from .admission import COMPETE, admits_always
-from .foresight import HORIZON, Foresight, make_foresight, make_worth, note, refit, units, with_room
+from .foresight import HORIZON, Foresight, make_foresight, make_worth, note, refit, units
 
 # Hot tuples looked at for each eviction, where not all of them are; one more for each that became
 # hot since the last.
@@ -63,11 +63,6 @@ def make_state(
         np.zeros(1, np.bool_),
         admits_always("lba", admit),
     )
-
-
-def reserve(state: LbaState, arrivals: int) -> LbaState:
-    """Return the state with room for the keys of `arrivals` more tuples."""
-    return state._replace(sight=with_room(state.sight, arrivals))
 
 
 def refresh(state: LbaState) -> LbaState:
@@ -169,7 +164,6 @@ LBA = Policy(
     on_remove=on_remove,
     on_arrival=on_arrival,
     problems=(JOINING,),
-    reserve=reserve,
     pause=lambda state: int(state.sight.wait[0]),
     refresh=refresh,
     tracked=lambda state: int(state.cold.size[0] + state.hot.size[0]),

@@ -32,19 +32,12 @@ class LfuState(NamedTuple):
 def make_state(setup: Setup, perfect: bool = True, admit: str = ALWAYS) -> LfuState:
     """Return an empty state; `perfect` counts every key ever asked for, not only the held ones."""
     return LfuState(
-        keycounts.make_counts(setup.shape),
+        keycounts.make_counts(setup.shape, setup.scale),
         heaps.make_heap(setup.capacity),
         np.zeros(1, np.int64),
         np.array([perfect]),
         admits_always("lfu", admit),
     )
-
-
-def reserve(state: LfuState, arrivals: int) -> LfuState:
-    """Return the state with room for the keys of `arrivals` more tuples."""
-    if not state.perfect[0]:
-        return state
-    return state._replace(counts=keycounts.reserve(state.counts, arrivals))
 
 
 @jit
@@ -99,7 +92,6 @@ LFU = Policy(
     on_match=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
-    reserve=reserve,
     tracked=lambda state: int(state.heap.size[0]),
     cost=2,
 )

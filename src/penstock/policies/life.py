@@ -33,16 +33,11 @@ class LifeState(NamedTuple):
 def make_state(setup: Setup, admit: str = COMPETE) -> LifeState:
     """Return an empty state; with `admit=always` the newcomer is never refused."""
     return LifeState(
-        keycounts.make_counts(setup.shape),
+        keycounts.make_counts(setup.shape, setup.scale),
         sets.make_members(setup.capacity),
         rngs.make_rng(setup.seed),
         admits_always("life", admit),
     )
-
-
-def reserve(state: LifeState, arrivals: int) -> LifeState:
-    """Return the state with room for the keys of `arrivals` more tuples."""
-    return state._replace(counts=keycounts.reserve(state.counts, arrivals))
 
 
 @jit
@@ -79,7 +74,6 @@ LIFE = Policy(
     on_arrival=on_arrival,
     problems=(JOINING,),
     needs_window=True,
-    reserve=reserve,
     tracked=lambda state: int(state.members.size[0]),
     cost=2,
 )

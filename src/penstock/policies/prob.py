@@ -34,15 +34,10 @@ class ProbState(NamedTuple):
 def make_state(setup: Setup, admit: str = COMPETE) -> ProbState:
     """Return an empty state; with `admit=always` the newcomer is never refused."""
     return ProbState(
-        keycounts.make_counts(setup.shape),
+        keycounts.make_counts(setup.shape, setup.scale),
         heaps.make_heap(setup.capacity),
         admits_always("prob", admit),
     )
-
-
-def reserve(state: ProbState, arrivals: int) -> ProbState:
-    """Return the state with room for the keys of `arrivals` more tuples."""
-    return state._replace(counts=keycounts.reserve(state.counts, arrivals))
 
 
 @jit
@@ -85,7 +80,6 @@ PROB = Policy(
     on_match=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
-    reserve=reserve,
     tracked=lambda state: int(state.heap.size[0]),
     cost=2,
 )

@@ -26,7 +26,7 @@ class Lba(Policy):
         streams = 1 + max(stream for join in joins for stream, _ in join)
         self.weights = weights  # of each stream: (a_1 .. a_h, b)
         self.steps = steps or max(1, (budget or 65_536) // (2 * streams))
-        self.counts = ArrivalCounts(joins)
+        self.counts = ArrivalCounts(joins, budget)
         self.came = {}  # (join, leg) -> keys in the order of arrival
         self.inserted = {}  # held tuple -> stamp
         self.seen = 0

@@ -15,7 +15,7 @@ class Lfu(Scored):
     def __init__(self, seed, budget, joins, perfect=True, admit="always"):
         super().__init__(seed, budget, joins, admit)
         self.perfect = perfect
-        self.counts = ArrivalCounts(joins)
+        self.counts = ArrivalCounts(joins, budget)
 
     def score(self, t):
         if self.perfect:

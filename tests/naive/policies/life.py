@@ -12,7 +12,7 @@ from .sampled import Sampled
 class Life(Sampled):
     def __init__(self, seed, budget, joins, admit="compete"):
         super().__init__(seed, budget, joins, admit)
-        self.counts = ArrivalCounts(joins)
+        self.counts = ArrivalCounts(joins, budget)
 
     def score(self, t, now):
         chance = sum(prod(counts) for counts in self.counts.on_other_legs(t))

@@ -17,7 +17,7 @@ from .scored import Scored
 class Prob(Scored):
     def __init__(self, seed, budget, joins, admit="compete"):
         super().__init__(seed, budget, joins, admit)
-        self.counts = ArrivalCounts(joins)
+        self.counts = ArrivalCounts(joins, budget)
 
     def score(self, t):
         return sum(prod(counts) for counts in self.counts.on_other_legs(t))
