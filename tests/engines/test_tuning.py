@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.core.policy import Setup
-from penstock.engines import Join, Lookup, tuning
+from penstock.engines import Join, Lookup, footprint
 from penstock.engines.trials import Tools, Trials
 from penstock.policies import choose
 from tests.compare import assert_same_join, assert_same_lookup, spec
@@ -37,7 +37,7 @@ OTHER_SHAPES = [
 @pytest.fixture
 def tiny(monkeypatch):
     """Miniatures of 8 tuples, so that small memories are sampled."""
-    for module in (tuning, naive):
+    for module in (footprint, naive):
         monkeypatch.setattr(module, "ROOM", 8)
 
 

@@ -13,7 +13,7 @@ from statistics import fmean, pstdev
 from .join import TWO_WAY, NaiveJoin, split_budget
 from .lookup import NaiveLookup
 from .policies import factory
-from .tuning import in_sample
+from .tuning import in_sample, most_waiting, share_of
 from .tuples import FOREVER, Tuple
 
 GDJ = [("gdj", {"percentile": part}) for part in (0.2, 0.0, 0.5, 0.9)]
@@ -38,8 +38,8 @@ BY_ORDER = {"heeb"}  # policies that go by the order of keys
 COSTS = {"rate": 10, "prob": 2, "lba": 5, "gdj": 1.5, "lfu": 2, "wtinylfu": 2, "s3fifo": 2}
 COSTS |= {"life": 2, "lhd": 8, "heeb": 20}  # others: 1
 
-ROOM, ROW_BYTES, SMALLEST = 512, 100, 2
-FIRST, PART, MOST = 128, 32, 4096
+ROW_BYTES, SMALLEST = 100, 2
+FIRST, PART = 128, 32
 LOOKS, FEWEST, FADE, USUAL = 24, 4, 0.85, 0.2
 LEAD, SURE, MOST_DOUBT, EASE, HOME, TURN, BEHIND, DOUBT = (
     0.02,
@@ -55,7 +55,7 @@ AWAKE, REST, BEGIN = 4, 8_000, 16_000
 ALLOWED, FREE, FIT, ROUND = 0.1, 1_000_000, 400_000, 4_000
 RECENT, CHANGED, STRANGE = 3, 0.25, 2.5
 HOT, HOT_LOOKS = 1 / 128, 64
-RING_FEWEST, RING_MOST, LATELY, ORDER_FEWEST = 16_384, 1 << 20, 4096, 64
+RING_FEWEST, RING_MOST, LATELY, ORDER_FEWEST = 1024, 1 << 20, 4096, 64
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,9 @@ def layouts_of(streams):
     return [(1 / streams,) * streams]
 
 
-def ring_room(budget, sized):
-    rows = budget // ROW_BYTES if sized else budget
-    return min(max(RING_FEWEST, rows // 4), RING_MOST)
-
-
-def share_of(budget, sized):
-    return min(1.0, ROOM / (budget / ROW_BYTES if sized else budget))
+def ring_room(rows):
+    """Twice as many rows as the budget has, but not very few, and of many rows a fourth."""
+    return min(max(RING_FEWEST, min(2 * rows, 16_384), rows // 4), RING_MOST)
 
 
 class Chooser:
@@ -127,8 +123,10 @@ class Chooser:
     `make` returns the miniature of a candidate, `key_of` the key of a row.
     """
 
-    def __init__(self, candidates, share, room, make, key_of, alike):
-        self.candidates, self.share, self.room = candidates, share, room
+    def __init__(self, candidates, rows, make, key_of, alike):
+        self.candidates, self.room = candidates, ring_room(rows)
+        share = share_of(rows)
+        self.share, self.most = share, most_waiting(rows)
         self.stands_in = alike and share >= 1  # the engine, for the miniature of who rules
         self.make, self.key_of = make, key_of
         self.choice = 0
@@ -158,7 +156,7 @@ class Chooser:
         """
         self.ring = (self.ring + rows)[-self.room :]
         self.waiting += self._sampled(rows)
-        if len(self.waiting) < min(max(FIRST, self.seen // PART), MOST):  # 1
+        if len(self.waiting) < min(max(FIRST, self.seen // PART), self.most):  # 1
             return False, False
         before = self.choice
         self._look(results)
@@ -410,7 +408,8 @@ class ChoosingJoin(NaiveJoin):
         self.entered = []  # (tuple, its row)
         self.times = {}  # row number -> time as given
         self.chooser = None
-        if budget < SMALLEST * (ROW_BYTES if self.sized else 1):
+        rows = max(1, budget // ROW_BYTES) if self.sized else budget
+        if rows < SMALLEST:
             return
         layouts = [None]
         if layout == "split":
@@ -418,9 +417,9 @@ class ChoosingJoin(NaiveJoin):
         elif split:
             layouts += layouts_of(streams)
         families = [[one for one in family if self._is_defined(*one)] for family in JOINING]
-        room, self.share = ring_room(budget, self.sized), share_of(budget, self.sized)
+        self.share, self.small_scale = share_of(rows), max(1, round(rows * share_of(rows)))
         self.chooser = Chooser(
-            candidates(families, layouts), self.share, room, self._miniature, first_key, alike=True
+            candidates(families, layouts), rows, self._miniature, first_key, alike=True
         )
 
     def _is_defined(self, name, params):
@@ -434,7 +433,7 @@ class ChoosingJoin(NaiveJoin):
         if self.window == "count":
             small["within"] = max(1, round(self.within * self.share))
         policy = factory(candidate.name, joins=self.joins, **candidate.params)
-        return NaiveJoin(policy, sum(rows), **small)
+        return NaiveJoin(policy, sum(rows), scale=self.small_scale, **small)
 
     def _parts(self, candidate):
         if candidate.shares is None:
@@ -523,12 +522,10 @@ class ChoosingLookup(NaiveLookup):
         self.seed = seed
         self.chooser = None
         if budget >= SMALLEST:
-            share = share_of(budget, sized=False)
-            small = max(1, round(budget * share))
+            small = max(1, round(budget * share_of(budget)))
             self.chooser = Chooser(
                 candidates(CACHING, [None]),
-                share,
-                ring_room(budget, sized=False),
+                budget,
                 lambda each: NaiveLookup(factory(each.name, **each.params), small),
                 lambda key: key,
                 alike=False,

@@ -68,6 +68,7 @@ class NaiveJoin:
         together=False,
         sized=False,
         seed=0,
+        scale=None,
     ):
         if together and (window != "time" or delay is not None):
             raise ValueError("together=True needs a time window and delay=None")
@@ -80,6 +81,9 @@ class NaiveJoin:
         self.slowest = clock == "slowest" and delay is not None
         self.grouped = together
         self.sized = sized
+        self.scale = scale  # rows that are expected, where sizes do not tell
+        if scale is None and sized and budget is not None:
+            self.scale = max(1, budget // 100)
         budgets = split_budget(budget, streams, shares) if layout == "split" else [budget]
         self.seed = seed
         self.lanes = self._make_lanes(policy_factory, budgets)
@@ -98,7 +102,7 @@ class NaiveJoin:
         lanes = []
         for number, rows in enumerate(budgets):
             # a policy thinks in rows, so a budget in bytes is none of its business
-            scale = ROWS // len(budgets) if self.sized else rows
+            scale = max(1, (self.scale or ROWS) // len(budgets)) if self.sized else rows
             lanes.append(Lane(policy_factory(self.seed + number, scale), rows))
             lanes[-1].policy.together = self.grouped
         return lanes

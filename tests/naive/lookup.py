@@ -13,7 +13,10 @@ class NaiveLookup:
     """A cache of `budget` keys (None: no limit), or bytes; `push` keys, get hits."""
 
     def __init__(self, policy_factory, budget, seed=0, sized=False):
-        self.policy = policy_factory(seed, None if sized else budget)
+        rows = budget
+        if sized and budget is not None:
+            rows = max(1, budget // 100)
+        self.policy = policy_factory(seed, rows)
         self.policy.caching = True
         self.budget = budget
         self.sized = sized

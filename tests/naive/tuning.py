@@ -20,8 +20,18 @@ GRIDS = {  # policy -> parameter -> (first, candidates)
         "w0": (0.0, [0.0, 1.0]),
     },
 }
-ROOM, FIRST, PART, MOST, LIFE, LEAD = 512, 64, 32, 4096, 50_000, 1.002
+FIRST, PART, LIFE, LEAD = 64, 32, 50_000, 1.002
+ROOM = 512
 SALT = 0x5851F42D4C957F2D
+
+
+def share_of(rows):
+    return min(1.0, ROOM / rows)
+
+
+def most_waiting(rows):
+    """Return after how many sampled rows at most there is a choice: 8 miniatures full, or so."""
+    return sorted([1024, 8 * min(rows, ROOM), 4096])[1]
 
 
 def in_sample(key, share):
@@ -36,14 +46,14 @@ def is_tuned(name, params):
 class Tuner:
     """Shows sampled rows to the miniatures; `saw` says what to go on with, or None."""
 
-    def __init__(self, name, params, make, share):
+    def __init__(self, name, params, make, rows):
         grids = {key: grid for key, grid in GRIDS[name].items() if params.get(key) == "auto"}
         combined = product(*(values for _, values in grids.values()))
         self.candidates = [dict(zip(grids, values, strict=True)) for values in combined]
         self.choice = self.candidates.index({key: first for key, (first, _) in grids.items()})
         self.minis = [make(params | values) for values in self.candidates]
         self.scores = [0.0] * len(self.minis)
-        self.share = share
+        self.share, self.most = share_of(rows), most_waiting(rows)
         self.waiting = []
         self.seen = 0
 
@@ -54,7 +64,7 @@ class Tuner:
     def saw(self, rows, key_of):
         """Take rows that arrived together, if only one."""
         self.waiting += [row for row in rows if self.share >= 1 or self._samples(key_of(row))]
-        if len(self.waiting) < min(max(FIRST, self.seen // PART), MOST):
+        if len(self.waiting) < min(max(FIRST, self.seen // PART), self.most):
             return None
         found = [len_of(mini.push(self.waiting)) for mini in self.minis]
         kept = max(0.0, 1 - len(self.waiting) / LIFE)
@@ -80,7 +90,8 @@ class TunedJoin(NaiveJoin):
     """A join whose policy has parameters that are `auto`."""
 
     def __init__(self, name, params, budget, *, joins, **options):
-        share = min(1.0, ROOM / (budget / 100 if options.get("sized") else budget))
+        whole = max(1, budget // 100) if options.get("sized") else budget
+        share = share_of(whole)
 
         def make(values):
             small = dict(options)
@@ -89,9 +100,10 @@ class TunedJoin(NaiveJoin):
             parts = self._parts(budget, options)
             rows = [max(1, round(part * share)) for part in parts]
             small["shares"] = [part / sum(rows) for part in rows]
+            small["scale"] = max(1, round(whole * share))
             return NaiveJoin(factory(name, joins=joins, **values), sum(rows), joins=joins, **small)
 
-        self.tuner = Tuner(name, params, make, share)
+        self.tuner = Tuner(name, params, make, whole)
         policy = factory(name, joins=joins, **(params | self.tuner.chosen))
         super().__init__(policy, budget, joins=joins, **options)
 
@@ -125,10 +137,9 @@ class TunedLookup(NaiveLookup):
     """A cache whose policy has parameters that are `auto`."""
 
     def __init__(self, name, params, budget, *, seed=0):
-        share = min(1.0, ROOM / budget)
-        small = max(1, round(budget * share))
+        small = max(1, round(budget * share_of(budget)))
         self.tuner = Tuner(
-            name, params, lambda values: NaiveLookup(factory(name, **values), small), share
+            name, params, lambda values: NaiveLookup(factory(name, **values), small), budget
         )
         super().__init__(factory(name, **(params | self.tuner.chosen)), budget, seed=seed)
 

@@ -72,7 +72,7 @@ def test_uses_are_counted_up_to_three():
 
 def test_a_budget_in_bytes_makes_no_difference_where_rows_are_of_equal_size():
     keys = np.random.default_rng(1).zipf(1.1, 5000) % 500
-    rows, bytes_ = Lookup("s3fifo", 50), Lookup("s3fifo", 400, sized=True)
+    rows, bytes_ = Lookup("s3fifo", 50), Lookup("s3fifo", 400, sized=True, scale=50)
     expected = rows.push(keys).hit.tolist()
     assert bytes_.push(keys, size=np.full(5000, 8)).hit.tolist() == expected
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from penstock.core.shape import TWO_WAY
 from penstock.engines import Join
 from penstock.spark.bucket import Bucket, bucket_budget
-from penstock.spark.packets import SLOT_BYTES, from_ipc, to_ipc
+from penstock.spark.packets import from_ipc, to_ipc
 from penstock.spark.plan import KEY, Input, Plan
 
 SECOND = 1_000_000
@@ -100,7 +100,7 @@ class Engine:
             layout=plan.layout,
             delay=plan.delay,
             clock=plan.clock,
-            sized=plan.in_bytes,
+            in_bytes=plan.in_bytes,
             seed=plan.seed + number,
         )
         self.keys, self.values = [], []
@@ -110,7 +110,7 @@ class Engine:
         side, key, time, value = side[order], key[order], time[order], value[order]
         self.keys += key.tolist()
         self.values += value.tolist()
-        size = np.full(len(side), SLOT_BYTES + 8) if self.join.form.sized else None
+        size = np.full(len(side), 8) if self.join.in_bytes else None
         found = self.join.push(side, key, time, size=size)
         return Counter(
             (join, self.keys[rows[0]], *(self.values[row] for row in rows if row >= 0))

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.core.shape import all_streams
 from penstock.spark.bucket import Bucket
-from penstock.spark.packets import SLOT_BYTES, to_ipc
+from penstock.spark.packets import to_ipc
 from penstock.spark.plan import KEY, Input
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
 
@@ -53,18 +53,22 @@ def test_each_bucket_is_the_local_engine(policy, layout):
 @pytest.mark.parametrize(("policy", "layout"), [("prob", "unified"), ("prob", "split")])
 def test_a_budget_in_bytes(policy, layout):
     rng = np.random.default_rng(2)
-    plan = make_plan(policy=policy, budget=6000, in_bytes=True, layout=layout)
+    plan = make_plan(policy=policy, budget=150_000, in_bytes=True, layout=layout)
     run, engine = Run(plan), Engine(plan)
+    _, charge, fixed = engine.join.footprint
     for batch in cuts(rng, drawn(rng, 2000), 6):
         outcome = run.take(*batch)
         assert rows_of(outcome) == engine.take(*batch)
-        assert outcome.totals["bytes"] <= 6000
-        assert outcome.totals["bytes"] == outcome.totals["held"] * (SLOT_BYTES + 8)
+        assert outcome.totals["bytes"] <= 150_000
+        assert outcome.totals["bytes"] == fixed + outcome.totals["held"] * (charge + 8)
     assert outcome.totals["held"] > 30
+    assert outcome.totals["evicted_0"] > 0
 
 
 def test_bytes_count_the_texts():
-    plan = make_plan(text_key=True, budget=4 * SLOT_BYTES + 200, in_bytes=True)
+    plan = make_plan(text_key=True, policy="fifo", budget=2000, in_bytes=True)
+    _, charge, fixed = Engine(plan).join.footprint
+    plan = replace(plan, budget=fixed + 4 * charge + 200)
     bucket = Bucket(plan, 0)
     outcome = bucket.take([(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], ["a" * 150, "b", "c" * 9]))])
     assert outcome.totals["bytes"] <= plan.budget
@@ -216,10 +220,11 @@ def test_bytes_of_rows_that_were_counted():
     texts = ["a" * 150, "b", "c" * 9]
     packed = [(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], texts))]
     first = Bucket(plan, 0).take(packed)
-    sized = replace(plan, budget=10_000, in_bytes=True)
+    sized = replace(plan, budget=1_000_000, in_bytes=True)
     resumed = Bucket(sized, 0, first.state).take([(0, packet([4], [3], [4], ["d"]))])
     fresh = Bucket(sized, 0).take(packed)
-    assert resumed.totals["bytes"] == fresh.totals["bytes"] + SLOT_BYTES + 8 + 4 + 1
+    charge = Engine(sized).join.footprint.charge
+    assert resumed.totals["bytes"] == fresh.totals["bytes"] + charge + 8 + 4 + 1
 
 
 @pytest.mark.parametrize("place", ["payload", "time", "key"])

@@ -98,13 +98,18 @@ class Advice:
     def with_rows(self, rows: int) -> Answer:
         """Return what the best policy finds with so many rows."""
         found = self.best.at(rows)
-        size = held_bytes(rows, self.streams.payload)
+        size = held_bytes(rows, self.streams.payload, self.streams.problem, self.best.policy)
         return Answer(self.best.policy, rows, found.share, found.error, size)
 
     @property
     def exact(self) -> bool:
         """Whether nearly all rows are needed, so that one might as well lose nothing."""
         return self.streams.problem == "joining" and self.answer.rows > 0.9 * self.streams.peak
+
+    @property
+    def exact_bytes(self) -> int:
+        """What it takes to hold all rows."""
+        return held_bytes(self.streams.peak, self.streams.payload, self.streams.problem)
 
     @property
     def code(self) -> str:
@@ -125,7 +130,7 @@ class Advice:
             "double": self.double.to_json(),
             "exact": {
                 "rows": streams.peak,
-                "bytes": held_bytes(streams.peak, streams.payload),
+                "bytes": self.exact_bytes,
                 "share": round(streams.most, 4),
             },
             "code": self.code,

@@ -1,7 +1,7 @@
 """Advice in sentences."""
 
 from .advice import Advice
-from .sizes import held_bytes, spark_bytes
+from .sizes import spark_bytes
 
 WHAT = {"joining": "recall", "caching": "hit ratio"}
 
@@ -12,7 +12,7 @@ def headline(made: Advice) -> str:
     if made.exact:
         return (
             f"A {what} of {made.goal:.1%} needs nearly all of the {peak:,} rows of the window "
-            f"({size(held_bytes(peak, made.streams.payload))}): leave the budget out, and the join "
+            f"({size(made.exact_bytes)}): leave the budget out, and the join "
             "is exact."
         )
     return (
@@ -44,7 +44,7 @@ def facts(made: Advice) -> list[tuple[str, str]]:
         said = f"{what} {_with_error(other.share, other.error)}"
         rows.append((f"with {name} the memory, {other.rows:,} rows", said))
     if streams.problem == "joining":
-        held = held_bytes(streams.peak, streams.payload)
+        held = made.exact_bytes
         theirs = spark_bytes(streams.peak, streams.payload)
         rows += [
             ("rows alive on average", f"{streams.mean:,.0f}"),
@@ -52,7 +52,7 @@ def facts(made: Advice) -> list[tuple[str, str]]:
             ("Spark's own join holds them in", f"about {size(theirs)}"),
         ]
     else:
-        most = f"{streams.peak:,} rows, about {size(held_bytes(streams.peak, streams.payload))}"
+        most = f"{streams.peak:,} rows, about {size(made.exact_bytes)}"
         rows.append((f"every row cached, {what} {streams.most:.1%}", most))
     rows.append(("replayed", _replayed(made)))
     rows.append((f"{what} expected", _with_error(answer.share, answer.error)))

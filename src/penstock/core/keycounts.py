@@ -19,9 +19,10 @@ from .rng import B32, mix
 from .shape import Shape
 
 WAYS = 8  # places of a key
-FEWEST = 512  # places at least, in each join,
+FEWEST = 1024  # places at least, in each join,
 KEYS = 4  # and for each row of the budget so many more
-LIFE = 16  # after so many budgets (of at least 512 rows) of arrivals a weight is half of what it was
+LIFE = 64  # after so many budgets of arrivals a weight is half of what it was
+SHORTEST = 512  # rows that a budget is taken for in this at least
 TICKS = 64  # in that time
 ONE = 16  # what an arrival weighs: whole numbers, so that all machines agree
 HEAVIEST = 2**31
@@ -59,7 +60,7 @@ def make_counts(shape: Shape, scale: int) -> KeyCounts:
     return KeyCounts(
         np.zeros((joins, places, columns), np.int64),
         np.zeros(joins, np.int64),
-        np.array([LIFE * max(512, scale) // TICKS]),
+        np.array([LIFE * max(SHORTEST, scale) // TICKS]),
         shape.leg_table,
         np.array([len(join) for join in shape.joins], np.int64),
         np.zeros(0, np.int64),
@@ -100,7 +101,7 @@ def _faded(weight, tick):
 def _enter(counts, join, key, tick):
     """Return a place for a key that has none."""
     cell, first = counts.cell, _first(counts, key)
-    best, lowest = first, HEAVIEST + 1
+    best, lowest = first, np.int64(HEAVIEST + 1)
     for place in range(first, first + WAYS):
         weight = np.int64(-1)
         if cell[join, place, WEIGHT] != 0:

@@ -15,7 +15,7 @@ from .jit import jit
 from .rng import mix
 
 ROOM = 8192  # arrivals kept of each line; a power of two
-CELLS = 1024
+CHAIN = 8  # arrivals that a cell is made for
 
 
 class Recent(NamedTuple):
@@ -23,27 +23,27 @@ class Recent(NamedTuple):
 
     history: History
     back: np.ndarray  # int32[lines, room]: arrivals since the last one in its cell; 0: too many
-    head: np.ndarray  # int64[lines, CELLS]: the number of the last arrival, from 1; 0: none
+    head: np.ndarray  # int64[lines, cells]: the number of the last arrival, from 1; 0: none
 
 
 def make_recent(lines: int, room: int = ROOM) -> Recent:
-    """Return what is known before anything has come."""
+    """Return what is known before anything has come; the room is a power of two."""
     return Recent(
         make_history(lines, room),
         np.zeros((lines, room), np.int32),
-        np.zeros((lines, CELLS), np.int64),
+        np.zeros((lines, room // CHAIN), np.int64),
     )
 
 
 @jit
-def _cell(key):
-    return np.int64(mix(np.uint64(key)) & np.uint64(CELLS - 1))
+def _cell(recent, key):
+    return np.int64(mix(np.uint64(key)) & np.uint64(recent.head.shape[1] - 1))
 
 
 @jit
 def note(recent, line, key):
     """Take note of the next arrival."""
-    cell, number = _cell(key), recent.history.arrived[line] + 1
+    cell, number = _cell(recent, key), recent.history.arrived[line] + 1
     room = recent.back.shape[1]
     gap = number - recent.head[line, cell]
     chained = recent.head[line, cell] > 0 and gap < room
@@ -55,7 +55,7 @@ def note(recent, line, key):
 @jit
 def latest(recent, line, key):
     """Return the number of the last arrival in the cell of a key; 0: there was none."""
-    return recent.head[line, _cell(key)]
+    return recent.head[line, _cell(recent, key)]
 
 
 @jit

@@ -18,6 +18,7 @@ and every return makes it harder to leave again. Miniatures may cost a part of w
 (`funds.py`); when they have, all rest until that is made up for.
 """
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -31,7 +32,7 @@ from .order import looks_ordered
 from .ring import Ring
 from .saved import part
 from .trials import Columns, Tools, Trials
-from .tuning import MOST, PART, ROW_BYTES
+from .tuning import PART, looks_of, share_of
 from .waiting import Waiting
 
 SMALLEST = 2  # rows in the budget
@@ -59,17 +60,17 @@ CAN_FIT = find_spec("scipy") is not None  # executors may do without it
 SAVED = ("found", "awake", "slept", "own", "beaten")
 
 
-def fallback(budget: int, sized: bool, policy: str) -> str:
+def fallback(rows: int, room: int, policy: str) -> str:
     """Return why nothing can be tried out beside a memory, or nothing if it can.
 
-    >>> fallback(100, False, "rate"), fallback(1, False, "rate")
+    >>> fallback(100, 100, "rate"), fallback(1, 1, "rate")
     ('', 'a budget of 1 row is too small to try anything out beside it: rate rules throughout')
     """
-    if budget >= SMALLEST * (ROW_BYTES if sized else 1):
+    if rows >= SMALLEST and room > 0:
         return ""
-    what = "bytes" if sized else "row" if budget == 1 else "rows"
+    what = "row" if rows == 1 else "rows"
     return (
-        f"a budget of {budget} {what} is too small to try anything out beside it: "
+        f"a budget of {rows:,} {what} is too small to try anything out beside it: "
         f"{policy} rules throughout"
     )
 
@@ -80,8 +81,19 @@ class Chooser:
     Used as a `Tuner` is; `take` is also told how many results the engine has.
     """
 
-    def __init__(self, candidates: tuple[Candidate, ...], share: float, tools: Tools, ring: Ring):
+    def __init__(
+        self,
+        candidates: tuple[Candidate, ...],
+        rows: int,
+        room: int,
+        makers: Callable[[float], Tools],
+        ring: Ring,
+    ):
+        """Miniatures have `room` for a part of `rows`; `makers` makes tools for a share of keys."""
         self.candidates = candidates
+        share = share_of(rows, room)
+        tools = makers(share)
+        self._most = looks_of(room)
         self._trials = Trials(candidates, tools)
         self._stands_in = tools.alike and share >= 1  # the engine, for the miniature of who rules
         self._waiting = Waiting(share)
@@ -133,7 +145,7 @@ class Chooser:
     @property
     def _need(self) -> int:
         """How many sampled rows there are between the last look and the next."""
-        return min(max(FIRST, self._seen // PART), MOST)
+        return min(max(FIRST, self._seen // PART), self._most)
 
     def take(self, stop: int, results: int) -> bool:
         """Take note that the rows before `stop` were taken; tell whether to go on otherwise."""
@@ -383,6 +395,11 @@ class Chooser:
             if not np.isnan(more) and (name not in best or best[name][0] < more * total[number]):
                 best[name] = more * total[number], total[number]
         return best
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what is tried, and of the rows that wait."""
+        return self._trials.nbytes + self._waiting.nbytes
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import policies
-from ..core.policy import JOINING, KEEP_ALL, UNKNOWN_SCALE, Chosen, Policy, Setup, grown
+from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, Setup, grown
 from ..core.shape import TWO_WAY, Joins, Shape
 from ..errors import BadInput
 from . import join_saved, kernel
@@ -23,19 +23,22 @@ from .candidate import Candidate, candidates
 from .changeover import compile_join_adoption
 from .chooser import Chooser
 from .dropping import make_dropping
+from .footprint import Footprint, join_footprint, plain_footprint
 from .hot import cold_share
 from .lanes import moved
+from .nbytes import nbytes
 from .pilot import Pilot
 from .recount import recount
 from .refresh import most_arrivals, refreshed
 from .shares import parts_of, split_budget
-from .tables import capacity_of, grow_tables, live_slots, make_tables
+from .tables import capacity_of, grow_tables, live_slots, make_tables, slots_to_add
 from .trials import Columns, Tools
 
 FORMAT = 2
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
 PART = 2 * CHUNK  # results in one part of `push_parts`, about
 NO_LIMIT = 2**62
+FIRST, FIRST_SIZED = 1024, 64  # slots to begin with
 NEVER = kernel.NEVER
 COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
 
@@ -60,7 +63,11 @@ class Join:
         policy: a name with parameters, as in `"gdj:percentile=0.9"`, or a `Policy`. Of some the
             parameters can be found while it runs: `"gdj:percentile=auto"`. With `"auto"` the policy
             itself is, and the layout: `explain()` tells which, and why.
-        budget: the rows (with `sized`: bytes) that may be held; None for all that the window needs.
+        budget: the rows that may be held; None for all that the window needs. With `in_bytes`: the
+            bytes that the join may take in all, payloads included. Of each row `push` is told the
+            size of its payload; slots, index, what policies remember and with `auto` all that is
+            tried beside are counted by the join itself (`engines.footprint`).
+        sized: rows have sizes of any unit, and the budget counts these alone.
         within: the window, in units of time, or with `window="count"` in tuples of the stream.
         joins: which streams meet on which attributes; see `core.shape`.
         layout: `unified`, or `split` into one memory per stream in the proportion of `shares`.
@@ -71,7 +78,7 @@ class Join:
         together: the discrete-time model, in which rows of equal time do not see each other.
         models: what is known of each stream beforehand (`penstock.models`), for policies that ask.
         seed: where all randomness comes from.
-        scale: about how many rows will be held, where the budget is in bytes and does not tell.
+        scale: about how many rows will be held, where sizes do not tell.
     """
 
     def __init__(
@@ -89,6 +96,7 @@ class Join:
         drop: float = 0.0,
         together: bool = False,
         sized: bool = False,
+        in_bytes: bool = False,
         seed: int = 0,
         models: Sequence[Any] | None = None,
         scale: int | None = None,
@@ -109,14 +117,22 @@ class Join:
         self.models = None if models is None else tuple(models)
         self._slowest = clock == "slowest" and delay is not None and window == "time"
         self._asked_layout = layout
-        self.form = kernel.Form(shape, lanes, window == "count", together, sized)
-        self._budgets = _budgets(budget, lanes, shares)
+        self.form = kernel.Form(shape, lanes, window == "count", together, sized or in_bytes)
+        self.in_bytes = in_bytes and budget is not None
+        self.footprint = self._footprint(scale)
+        whole = None if budget is None else self._for_rows(budget)
+        self._budgets = _budgets(whole, lanes, shares)
         self._proportion = _proportion(self._budgets)
-        self._scale = UNKNOWN_SCALE if scale is None else scale
         self._scales = self._scales_of(self._budgets)
-        self._tables = make_tables(self.form, min(1024, sum(self._budgets)), self._budgets)
+        first = min(FIRST_SIZED if self.form.sized else FIRST, sum(self._budgets))
+        self._tables = make_tables(self.form, first, self._budgets)
         self._pilot = Pilot(
-            self.chosen, sum(self._budgets), sized, self._tools, self._shares, self._candidates
+            self.chosen,
+            self.footprint.rows,
+            self.footprint.room,
+            self._tools,
+            self._shares,
+            self._candidates,
         )
         self._states = self._fresh_states()
         self._next_row = 0
@@ -216,6 +232,9 @@ class Join:
         batch = prepare(
             self.form, window, self._next_row, side, key, time, end, null, size, self._dropping
         )
+        if self.in_bytes:
+            charged = batch.rows.size + self.footprint.charge
+            batch = batch._replace(rows=batch.rows._replace(size=charged))
         self._next_row += int(batch.arrived.sum())
         self._outside += batch.arrived, batch.late, batch.null
         self._dropped += batch.dropped
@@ -250,7 +269,7 @@ class Join:
     def _run(
         self, rows: kernel.Rows, start: int, stop: int, emit: int, most: int
     ) -> Iterator[np.ndarray]:
-        """Take some rows, coming back with an empty page whenever the results fill the last one.
+        """Take some rows, coming back whenever the results fill a page or no slot is left.
 
         A page has `most` lines, or as many as one row needs.
         """
@@ -259,11 +278,16 @@ class Join:
         page = np.empty((lines, self._width), np.int64)
         clock = self.delay or 0, self._slowest
         while start < stop:
+            before = start
             start, found, need = run(
                 self._tables, self._states, rows, start, stop, *clock, emit, page
             )
-            if emit != kernel.LIST:
-                yield page
+            if need == kernel.SLOTS:
+                self._grow(self._next_capacity(rows, start))
+            if emit == kernel.TALLY:
+                yield page[: start - before].copy()
+            elif emit == kernel.COUNT:
+                continue
             elif 2 * found < len(page):  # what the kernel foresees is often too much
                 yield page[:found].copy()
             else:
@@ -290,12 +314,18 @@ class Join:
 
     def _candidates(self) -> tuple[Candidate, ...]:
         """Return what `auto` chooses from; a layout that was asked for stays."""
-        families = policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
-        free = bool(self.chosen.all_params["split"]) and self.layout == "unified"
-        tried = candidates(families, self.form.shape.streams, free)
+        tried = candidates(self._families(), self.form.shape.streams, self._is_free)
         return (
             tuple(each._replace(shares=self._shares) for each in tried) if self._shares else tried
         )
+
+    def _families(self) -> list[list[Chosen]]:
+        return policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether `auto` may change the layout."""
+        return bool(self.chosen.all_params.get("split")) and self.layout == "unified"
 
     def _tools(self, share: float) -> Tools:
         make = functools.partial(self._miniature, share=share)
@@ -314,8 +344,21 @@ class Join:
     def _scales_of(self, budgets: list[int]) -> list[int]:
         """Return how many rows each memory is expected to hold."""
         if self.budget is None or self.form.sized:
-            return [max(1, self._scale // len(budgets))] * len(budgets)
+            return [max(1, self.footprint.rows // len(budgets))] * len(budgets)
         return budgets
+
+    def _footprint(self, scale: int | None) -> Footprint:
+        """Return how the budget is divided: all of it is for rows, unless it counts everything."""
+        if self.budget is not None and self.in_bytes:
+            families = self._families() if self.chosen.policy is policies.AUTO else []
+            return join_footprint(
+                self.budget, self.chosen, self.form, self.models, families, self._is_free, scale
+            )
+        return plain_footprint(self.budget, self.form.sized, scale)
+
+    def _for_rows(self, budget: int) -> int:
+        """Return what is left of a budget for rows."""
+        return max(0, budget - self.footprint.fixed)
 
     def _miniature(self, candidate: Candidate, share: float) -> "Join":
         """Return a join like this one, ruled by a candidate, for a share of the keys."""
@@ -336,6 +379,7 @@ class Join:
             sized=form.sized,
             seed=self.seed,
             models=self.models,
+            scale=max(1, round(self.footprint.rows * share)),
         )
 
     def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
@@ -434,15 +478,25 @@ class Join:
 
     def _reserve(self, arrivals: int) -> None:
         """Make sure that the next `arrivals` rows find room in every table."""
-        capacity, most = capacity_of(self._tables.free), sum(self._budgets)
-        wanted = self.held + arrivals
-        if not self.form.sized:
-            wanted = min(wanted, most)
-        if wanted > capacity:
-            self._grow(max(wanted, min(capacity * 3 // 2, most)))
+        if not self.form.sized:  # bytes do not tell how many slots they need: the kernel does
+            capacity, most = capacity_of(self._tables.free), sum(self._budgets)
+            wanted = min(self.held + arrivals, most)
+            if wanted > capacity:
+                self._grow(max(wanted, min(capacity * 3 // 2, most)))
         reserve = self._pilot.policy.reserve
         if reserve is not None:
             self._states = tuple(reserve(state, arrivals) for state in self._states)
+
+    def _next_capacity(self, rows: kernel.Rows, start: int) -> int:
+        """Return how many slots to go on with where all are taken and the budget in bytes is not.
+
+        Half as many again, but hardly more than rows of the sizes seen will need.
+        """
+        capacity = capacity_of(self._tables.free)
+        at_once = int(np.count_nonzero(rows.time == rows.time[start])) if self.form.together else 1
+        return capacity + slots_to_add(
+            capacity, self.held, self.used - self.footprint.fixed, sum(self._budgets), at_once
+        )
 
     def _grow(self, capacity: int) -> None:
         self._tables = grow_tables(self.form, self._tables, capacity)
@@ -492,10 +546,10 @@ class Join:
             raise BadInput(f"budget must be at least 0, got {budget}")
         if budget == self.budget:
             return
-        self._budgets = parts_of(budget, self.form.lanes, self._shares)
+        self._budgets = parts_of(self._for_rows(budget), self.form.lanes, self._shares)
         self.budget = budget
         lanes, sizes = self._tables.lanes, np.array(self._budgets)
-        if self.used <= budget:
+        if lanes[:, kernel.USED].sum() <= sizes.sum():
             sizes = moved(lanes[:, kernel.USED], lanes[:, kernel.BUDGET], sizes)
         lanes[:, kernel.BUDGET] = sizes
         self._shrink()
@@ -530,8 +584,13 @@ class Join:
 
     @property
     def used(self) -> int:
-        """Rows held, or bytes where the budget counts bytes."""
-        return int(self._tables.lanes[:, kernel.USED].sum())
+        """Rows held, or what the budget counts instead: sizes, or all bytes that are taken."""
+        return int(self._tables.lanes[:, kernel.USED].sum()) + self.footprint.fixed
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays that the join keeps, also for what `auto` tries beside it."""
+        return nbytes(self._tables, self._states) + self._pilot.nbytes
 
     @property
     def results(self) -> int:
@@ -604,7 +663,7 @@ class Join:
         policy: str | Policy | Chosen | None = None,
         budget: int | str | None = "same",
         resized: int | None = None,
-        sized: bool | None = None,
+        in_bytes: bool | None = None,
         size: npt.ArrayLike | None = None,
     ) -> "Join":
         """Return a join that goes on where `save` left off.
@@ -612,10 +671,10 @@ class Join:
         With another `budget` (None: no limit) the policy evicts what no longer fits; `resized` is
         what it has been resized to (`resize`), by default what it was when it was saved. Another
         `policy` meets the held tuples as if they had just arrived, and so does the same one if the
-        budget counts something else now: bytes (`sized=True`, with the `size` of each held tuple in
-        the order of `held.time`) or rows (`sized=False`).
+        budget counts something else now: bytes (`in_bytes=True`, with the payload's `size` of each
+        held tuple in the order of `held.time`) or rows (`in_bytes=False`).
         """
-        saved = join_saved.recounted(saved, sized, size)
+        saved = join_saved.recounted(saved, in_bytes, size)
         header = join_saved.read_header(saved)
         join = cls(**join_saved.arguments(header, policy, budget))
         join_saved.load(join, saved, header, resized)

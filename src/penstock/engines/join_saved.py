@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .join import Join
 
 FORMAT = 2
+OLD_CHARGE = 120  # bytes that were counted for a row's slot before the engine knew
 
 
 def save(join: "Join") -> dict[str, np.ndarray]:
@@ -85,6 +86,9 @@ def _header(join: "Join") -> dict[str, Any]:
         "drop": join.drop,
         "together": join.form.together,
         "sized": join.form.sized,
+        "in_bytes": join.in_bytes,
+        "charge": join.footprint.charge,
+        "scale": join.footprint.rows,
         "seed": join.seed,
         "capacity": capacity_of(join._tables.free),
         "next_row": join._next_row,
@@ -97,20 +101,21 @@ def read_header(saved: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def recounted(
-    saved: dict[str, np.ndarray], sized: bool | None, size: npt.ArrayLike | None
+    saved: dict[str, np.ndarray], in_bytes: bool | None, size: npt.ArrayLike | None
 ) -> dict[str, np.ndarray]:
-    """Return a saved join whose budget counts bytes if `sized`, else rows; None: as it did.
+    """Return a saved join whose budget counts bytes if `in_bytes`, else rows; None: as it did.
 
     What a policy remembers is of the other unit, and does not come along.
     """
     header = read_header(saved)
-    if sized is None or sized == header["sized"]:
+    if in_bytes is None or in_bytes == _is_in_bytes(header):
         return saved
     own = ("policy.", "ring.", "tuner.", "lanes", "slot", "held.size", "header")
     kept = {name: array for name, array in saved.items() if not name.startswith(own)}
-    if sized:
+    if in_bytes:
         kept["held.size"] = np.asarray(size, np.int64)
-    kept["header"] = pack_header(header | {"sized": sized, "recounted": True})
+    said = {"sized": in_bytes, "in_bytes": in_bytes, "charge": 0, "recounted": True}
+    kept["header"] = pack_header(header | said)
     return kept
 
 
@@ -138,8 +143,14 @@ def arguments(
         "drop": header.get("drop", 0.0),  # states saved before there was one
         "together": header["together"],
         "sized": header["sized"],
+        "in_bytes": _is_in_bytes(header),
+        "scale": header.get("scale") if header["sized"] and not _is_in_bytes(header) else None,
         "seed": header["seed"],
     }
+
+
+def _is_in_bytes(header: dict[str, Any]) -> bool:
+    return header.get("in_bytes", header["sized"])  # states saved before there was one
 
 
 def _first_budget(header: dict[str, Any]) -> int | None:
@@ -162,17 +173,21 @@ def load(
     same = str(join.chosen) == str(_before(header)) and join._pilot.is_like(saved)
     same = same and not header.get("recounted")
     resized = join.budget != _first_budget(header) or bool(header.get("recounted"))
-    if same:  # a policy's tables keep the scale that they were made for
+    # A policy's tables keep the scale that they were made for, unless a budget that counts them
+    # has become smaller: then it begins anew.
+    kept = same and not (join.in_bytes and header.get("scale", 0) > join.footprint.rows)
+    if same:
         join._pilot.load(saved, resized)
         if join.chooser is not None:
             join._lay_out(join._pilot.candidate)
             if not resized:  # on their way to their sizes memories may hold more than these
                 join._tables.lanes[:, kernel.BUDGET] = sum(join._budgets)
-        join._scales = header["scales"]
+        if kept:
+            join._scales = header["scales"]
         join._states = join._fresh_states()
     _keep_size(join, header["budget"] if size is None and not resized else size)
-    bound = same and "slot" in saved  # the policy's memory speaks of slot numbers
-    slots = _load_tuples(join, saved, header["capacity"], bound)
+    bound = kept and "slot" in saved  # the policy's memory speaks of slot numbers
+    slots = _load_tuples(join, saved, header, bound)
     _load_totals(join, saved, header)
     _settle(join, saved, slots, bound)
     if bound and "lanes" in saved and not resized:
@@ -186,19 +201,19 @@ def _keep_size(join: "Join", budget: int | None) -> None:
     if budget is None or join.budget is None or budget == join.budget:
         return
     join.budget = budget
-    join._budgets = parts_of(budget, join.form.lanes, join._shares)
+    join._budgets = parts_of(join._for_rows(budget), join.form.lanes, join._shares)
     join._tables.lanes[:, kernel.BUDGET] = (
         join._budgets if join.chooser is None else sum(join._budgets)
     )
 
 
 def _load_tuples(
-    join: "Join", saved: dict[str, np.ndarray], capacity: int, bound: bool
+    join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any], bound: bool
 ) -> np.ndarray:
     """Put the tuples into slots, the same ones if somebody is bound to these; return the slots."""
     count = len(saved["held.time"])
     slots = saved["slot"].astype(np.int64) if bound else np.arange(count)
-    capacity = capacity if bound else count
+    capacity = header["capacity"] if bound else count
     if capacity > capacity_of(join._tables.free):
         join._grow(capacity)
     held = join._tables.held
@@ -206,6 +221,8 @@ def _load_tuples(
     for name in _columns(join):
         if f"held.{name}" in saved:
             held.at[name][slots] = saved[f"held.{name}"]
+    if join.in_bytes:  # another policy takes another number of bytes for each row
+        held.at["size"][slots] += join.footprint.charge - header.get("charge", OLD_CHARGE)
     if "held.deadline" not in saved:
         held.at["deadline"][slots] = saved["held.time"] + join.within
     if "held.row" not in saved:

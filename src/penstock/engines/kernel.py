@@ -34,6 +34,7 @@ USED, BUDGET = range(2)  # columns of lanes
 NEVER = np.iinfo(np.int64).min  # the time before the first row
 AHEAD = 12  # arrivals between asking for a bucket and needing it
 COUNT, LIST, TALLY = range(3)  # what to do with results: count, list, or count for each row
+SLOTS = -1  # what a kernel needs that comes back because no slot is free
 
 
 class Tables(NamedTuple):
@@ -333,8 +334,9 @@ def compile_join(policy: Policy, form: Form):
     need)`.
 
     It takes the rows from `start` and returns the first one not taken: `stop`, or one whose
-    results (`need` at most) do not fit behind the `found` ones in `out`. With `TALLY` each row has
-    a line of its own in `out`, which holds how many results it completed.
+    results (`need` at most) do not fit behind the `found` ones in `out`, or one that fits a budget
+    in bytes while no slot is free (`need` is SLOTS). With `TALLY` each row has a line of its own in
+    `out`, which holds how many results it completed.
     """
     shape, lanes, counting, together, sized = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
@@ -438,6 +440,15 @@ def compile_join(policy: Policy, form: Form):
             need += foresee(tables, states, np.int64(rows.stream[i]), room)
         return need
 
+    @jit
+    def lacks_slots(tables, rows, first, last):
+        """Tell whether rows may be kept and find no slot; rows that are counted always find one."""
+        if not sized or tables.free[0] >= last - first:
+            return False
+        lane = lane_of(rows.stream[first])
+        used, budget = tables.lanes[lane, USED], tables.lanes[lane, BUDGET]
+        return last - first > 1 or used + rows.size[first] <= budget
+
     def run_step_by_step(tables, states, rows, start, stop, delay, slowest, emit, out):
         room = len(tables.held.at) - 1
         found, first = np.int64(0), start
@@ -445,6 +456,8 @@ def compile_join(policy: Policy, form: Form):
             last = first + 1
             while last < stop and rows.time[last] == rows.time[first]:
                 last += 1
+            if lacks_slots(tables, rows, first, last):
+                return first, found, np.int64(SLOTS)
             if emit:
                 need = step_need(tables, states, rows, first, last, room)
                 if found + need > len(out):
@@ -458,6 +471,8 @@ def compile_join(policy: Policy, form: Form):
         found, listed = np.int64(0), np.int64(emit == LIST)
         for i in range(start, stop):
             look_ahead(tables, rows, i, stop)
+            if lacks_slots(tables, rows, i, i + 1):
+                return i, found, np.int64(SLOTS)
             seat(tables, rows, i, room)
             if listed:
                 need = foresee(tables, states, np.int64(rows.stream[i]), room)

@@ -18,7 +18,6 @@ from ..core.policy import (
     CACHING,
     KEEP_ALL,
     REFUSE,
-    UNKNOWN_SCALE,
     Chosen,
     Policy,
     Setup,
@@ -31,19 +30,24 @@ from . import upkeep
 from .candidate import Candidate, candidates
 from .changeover import compile_cache_adoption
 from .chooser import Chooser
+from .footprint import Footprint, Line, footprint, grown_state, line_of, plain_footprint
+from .nbytes import nbytes
 from .pilot import Pilot
 from .refresh import most_arrivals, refreshed
 from .saved import expanded, flatten, pack_header, unflatten, unpack_header
-from .tables import capacity_of, claim_slots, live_slots
+from .tables import capacity_of, claim_slots, live_slots, slots_to_add
 from .trials import Columns, Tools
 from .upkeep import EVICTED, HITS, MISSES, REFUSED, TAKEN, USED
 
 FORMAT = 2
 CHUNK = 65_536  # references between two looks at whether the tables must grow
 NO_LIMIT = 2**62
+FIRST, FIRST_SIZED = 1024, 64  # slots to begin with
 AHEAD = 12  # references between asking for a bucket and needing it
 NEAR = 1 << 17  # a table of up to so many buckets is always at hand
 ROW, REFERENCE = 0, 1  # the streams of the join that caching is a case of
+ROW_BYTES = 16  # key and size: what is remembered of the last rows
+OLD_CHARGE = 120  # bytes that were counted for a row's slot before the engine knew
 COUNTERS = ("hits", "misses", "evicted", "refused")
 
 
@@ -67,7 +71,11 @@ class Outcome(NamedTuple):
 
 @functools.cache
 def compile_lookup(policy: Policy, sized: bool = False):
-    """Return the kernel `run(tables, state, keys, sizes, start, stop, budget, emit, out)`."""
+    """Return the kernel `run(tables, state, keys, sizes, start, stop, budget, emit, out) -> next`.
+
+    It returns the first reference not taken: `stop`, or one whose row may fit a budget in bytes
+    while no slot is free.
+    """
     on_arrival, on_insert, on_match, on_remove, choose_victim = policy.hooks
     heeds_arrivals = on_arrival is not nothing
 
@@ -103,6 +111,9 @@ def compile_lookup(policy: Policy, sized: bool = False):
         first = tables.counts[TAKEN] - start
         for i in range(start, stop):
             key, now = keys[i], first + i
+            if sized and tables.free[0] == 0 and used + sizes[i] <= budget:
+                stop = i
+                break
             if far and i + AHEAD < stop:
                 keymap.announce(tables.buckets, 0, keys[i + AHEAD])
             if heeds_arrivals:
@@ -153,12 +164,16 @@ def compile_lookup(policy: Policy, sized: bool = False):
         tables.counts[REFUSED] += refused
         tables.counts[TAKEN] += stop - start
         tables.counts[USED] = used
+        return stop
 
     return specialise(run)
 
 
 class Lookup:
-    """A cache of up to `budget` rows of a relation, or bytes of them where it is `sized`.
+    """A cache of up to `budget` rows of a relation.
+
+    Where it is `sized` rows have sizes of any unit, and the budget counts these. With `in_bytes` it
+    is bytes and counts all that the cache takes; then `size` is that of a row's payload.
 
     >>> cache = Lookup(policy="lru", budget=2)
     >>> cache.push([1, 2, 1, 3, 2]).hit.tolist()
@@ -173,6 +188,7 @@ class Lookup:
         budget: int | None = None,
         *,
         sized: bool = False,
+        in_bytes: bool = False,
         seed: int = 0,
         model: Any = None,
         scale: int | None = None,
@@ -183,22 +199,36 @@ class Lookup:
         if budget is None:
             self.chosen = Chosen(KEEP_ALL, {})
         self.budget = budget
-        self.sized = sized
+        self.sized = sized or in_bytes
+        self.in_bytes = in_bytes and budget is not None
         self.seed = seed
         self.model = model  # what is known of the references beforehand, for policies that ask
-        self._limit = NO_LIMIT if budget is None else budget
-        # With bytes the budget does not tell how many rows that will be.
-        unknown = UNKNOWN_SCALE if scale is None else scale
-        self._scale = unknown if budget is None or sized else budget
-        capacity = min(1024, self._limit)
-        self._tables = Tables(
-            _empty(capacity, sized),
-            stack.make_stack(0, capacity, capacity),
-            keymap.make_buckets(capacity, roomy=True),
-            np.zeros(6, np.int64),
+        self.footprint = self._footprint(scale)
+        self._limit = NO_LIMIT if budget is None else budget - self.footprint.fixed
+        self._scale = self.footprint.rows
+        capacity = min(FIRST_SIZED if self.sized else FIRST, self._limit)
+        self._tables = _make_tables(capacity, self.sized)
+        self._pilot = Pilot(
+            self.chosen, self._scale, self.footprint.room, self._tools, tried=_candidates
         )
-        self._pilot = Pilot(self.chosen, self._limit, sized, self._tools, tried=_candidates)
         self._state = self._fresh_state()
+
+    def _footprint(self, scale: int | None) -> Footprint:
+        """Return how the budget is divided: all of it is for rows, unless it counts everything."""
+        if self.budget is None or not self.in_bytes:
+            return plain_footprint(self.budget, self.sized, scale)
+        tried = policies.families(CACHING, plain=True, windowed=False)
+        families = tried if self.chosen.policy is policies.AUTO else []
+        line = functools.partial(cache_line, model=self.model)
+        return footprint(
+            self.budget,
+            self.chosen,
+            families,
+            [line],
+            scale,
+            ROW_BYTES,
+            f"a cache under {self.chosen}",
+        )
 
     def push(
         self, key: npt.ArrayLike, *, size: npt.ArrayLike | None = None, emit: bool = True
@@ -210,6 +240,8 @@ class Lookup:
         """
         keys = _keys(key)
         sizes = _sizes(size, len(keys)) if self.sized else np.empty(0, np.int64)
+        if self.in_bytes:
+            sizes = sizes + self.footprint.charge
         out = _outcome(len(keys) if emit else 0)
         start, shown = 0, (keys, sizes) if self.sized else (keys,)
         self._pilot.watch(shown, keys)
@@ -219,7 +251,13 @@ class Lookup:
             stop = min(start + CHUNK, len(keys), start + most_arrivals(policy, [self._state]))
             stop = self._pilot.stop(stop)
             self._reserve(stop - start)
-            run(self._tables, self._state, keys, sizes, start, stop, self._limit, emit, out)
+            taken = start
+            while taken < stop:
+                taken = run(
+                    self._tables, self._state, keys, sizes, taken, stop, self._limit, emit, out
+                )
+                if taken < stop:
+                    self._grow_by_size()
             self._state = refreshed(policy, self._state)
             if self._pilot.learn(shown, start, stop, self.hits):
                 self._follow()
@@ -264,7 +302,8 @@ class Lookup:
         budget = max(1, round(self._limit * share))
 
         def make(candidate: Candidate) -> "Lookup":
-            return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model)
+            scale = max(1, round(self._scale * share))
+            return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model, scale=scale)
 
         return Tools(make, _as_made, _show, _found, Lookup.restore)
 
@@ -300,19 +339,23 @@ class Lookup:
         return self._pilot.ruling.make_state(setup)
 
     def _reserve(self, references: int) -> None:
-        capacity = capacity_of(self._tables.free)
-        wanted = self.held + references
-        if not self.sized:
-            wanted = min(wanted, self._limit)
-        if wanted > capacity:
-            self._grow(max(wanted, min(capacity * 3 // 2, self._limit)))
+        if not self.sized:  # bytes do not tell how many slots they need: the kernel does
+            capacity = capacity_of(self._tables.free)
+            wanted = min(self.held + references, self._limit)
+            if wanted > capacity:
+                self._grow(max(wanted, min(capacity * 3 // 2, self._limit)))
         reserve = self._pilot.policy.reserve
         if reserve is not None:
             self._state = reserve(self._state, references)
 
+    def _grow_by_size(self) -> None:
+        """Add slots where all are taken and the budget in bytes is not."""
+        capacity = capacity_of(self._tables.free)
+        self._grow(capacity + slots_to_add(capacity, self.held, self._used, self._limit))
+
     def _grow(self, capacity: int) -> None:
         old = self._tables
-        buckets = keymap.make_buckets(capacity, roomy=True)
+        buckets = keymap.make_buckets(capacity, roomy=not self.sized)
         keymap.rehash(old.buckets, buckets)
         self._tables = old._replace(
             held=_grown(old.held, capacity, self.sized),
@@ -328,7 +371,17 @@ class Lookup:
 
     @property
     def used(self) -> int:
-        """Rows cached, or bytes where the budget counts bytes."""
+        """Rows cached, or what the budget counts instead: sizes, or all bytes that are taken."""
+        return int(self._tables.counts[USED]) + self.footprint.fixed
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays that the cache keeps, also for what `auto` tries beside it."""
+        return nbytes(self._tables, self._state) + self._pilot.nbytes
+
+    @property
+    def _used(self) -> int:
+        """What is left for rows, as far as it is used."""
         return int(self._tables.counts[USED])
 
     @property
@@ -361,9 +414,9 @@ class Lookup:
         """Recount every structure; raises AssertionError where two of them disagree."""
         live, tables = self._live(), self._tables
         by_slot = tables.held.key[:, 0]
-        assert self.used <= self._limit
+        assert self._used <= self._limit
         sizes = tables.held.at["size"][live] if self.sized else np.ones(len(live), np.int64)
-        assert sizes.sum() == self.used
+        assert sizes.sum() == self._used
         assert len(set(by_slot[live].tolist())) == len(live), "a key is cached twice"
         found = [keymap.seek(tables.buckets, 0, by_slot, by_slot[slot]) for slot in live]
         assert found == live.tolist()
@@ -382,6 +435,8 @@ class Lookup:
             "budget": self.budget,
             "scale": self._scale,
             "sized": self.sized,
+            "in_bytes": self.in_bytes,
+            "charge": self.footprint.charge,
             "seed": self.seed,
             "capacity": capacity_of(tables.free),
         }
@@ -409,37 +464,47 @@ class Lookup:
         header = unpack_header(saved, "lookup", FORMAT)
         before = Chosen(policies.named(header["policy"]), header["params"])
         after = before if policy is None else policies.choose(policy, CACHING)
+        in_bytes = header.get("in_bytes", header["sized"])  # states saved before there was one
         cache = cls(
             after if after.policy is not KEEP_ALL else policies.DEFAULT,
             header["budget"] if budget == "same" else budget,  # type: ignore[arg-type]
             sized=header["sized"],
+            in_bytes=in_bytes,
             seed=header["seed"],
+            scale=header["scale"] if header["sized"] and not in_bytes else None,
         )
         same_policy = str(cache.chosen) == str(before) and cache._pilot.is_like(saved)
         resized = cache.budget != header["budget"]
-        if same_policy:  # a policy's tables keep the scale that they were made for
-            cache._scale = header["scale"]
+        # A policy's tables keep the scale that they were made for, unless a budget that counts them
+        # has become smaller: then it begins anew.
+        kept = same_policy and not (cache.in_bytes and header["scale"] > cache._scale)
+        if same_policy:
+            if kept:
+                cache._scale = header["scale"]
             cache._pilot.load(saved, resized)
             cache._state = cache._fresh_state()
         if header["capacity"] > capacity_of(cache._tables.free):
             cache._grow(header["capacity"])
-        cache._load(saved, same_policy)
+        cache._load(saved, kept, header.get("charge", OLD_CHARGE))
         if resized or not same_policy:
             cache._pilot.begin(cache.hits)
         return cache
 
-    def _load(self, saved: dict[str, np.ndarray], same_policy: bool) -> None:
+    def _load(self, saved: dict[str, np.ndarray], same_policy: bool, charge: int) -> None:
         tables, live = self._tables, saved["slot"].astype(np.int64)
         tables.held.key[live, 0] = saved["held.key"]
         for name in self._columns():
             tables.held.at[name][live] = saved[f"held.{name}"]
         tables.counts[:] = saved["counts"]
+        if self.in_bytes:  # another policy takes another number of bytes for each row
+            tables.held.at["size"][live] += self.footprint.charge - charge
+            tables.counts[USED] += (self.footprint.charge - charge) * len(live)
         claim_slots(tables.free, live)
         keymap.fill(tables.buckets, 0, saved["held.key"], live)
         if same_policy:
             # A larger budget has made larger tables; what was saved must have room for them too.
             self._state = expanded(grown(unflatten(self._state, "policy", saved), self._state))
-        if not same_policy or self.used > self._limit:
+        if not same_policy or self._used > self._limit:
             settle = upkeep.compile_settle(self._pilot.policy, self.sized)
             gone = np.zeros(capacity_of(tables.free) + 1, bool)
             settle(tables, self._state, live, gone, not same_policy, self._limit)
@@ -484,6 +549,37 @@ def _sizes(size: npt.ArrayLike | None, n: int) -> np.ndarray:
     if n and sizes.min() < 1:
         raise BadInput(f"size must be at least 1 byte, got {sizes.min()}")
     return sizes
+
+
+def _make_tables(capacity: int, sized: bool) -> Tables:
+    return Tables(
+        _empty(capacity, sized),
+        stack.make_stack(0, capacity, capacity),
+        keymap.make_buckets(capacity, roomy=not sized),
+        np.zeros(6, np.int64),
+    )
+
+
+def cache_line(chosen: Chosen, model: Any = None) -> Line:
+    """Return what a cache takes under a policy; worked out once, if no model is given."""
+    if model is not None:
+        return _cache_line(chosen, model)
+    if str(chosen) not in _known:
+        _known[str(chosen)] = _cache_line(chosen, None)
+    return _known[str(chosen)]
+
+
+_known: dict[str, Line] = {}
+
+
+def _cache_line(chosen: Chosen, model: Any) -> Line:
+    models = None if model is None else (None, model)
+
+    def measure(slots: int, scale: int) -> int:
+        state = grown_state(chosen, Setup(slots, scale, problem=CACHING, models=models))
+        return nbytes(_make_tables(slots, sized=True), state)
+
+    return line_of(measure)
 
 
 def _empty(capacity: int, sized: bool) -> Held:

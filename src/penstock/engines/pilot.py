@@ -17,7 +17,7 @@ from .chooser import Chooser, fallback
 from .ring import Ring, room_for
 from .saved import part
 from .trials import Columns, Tools
-from .tuning import Tuner, share_of
+from .tuning import Tuner
 
 Makers = Callable[[float], Tools]  # from the share of the keys that miniatures see
 
@@ -33,13 +33,16 @@ class Pilot:
     def __init__(
         self,
         chosen: Chosen,
-        budget: int,
-        sized: bool,
+        rows: int,
+        room: int,
         tools: Makers,
         shares: tuple[float, ...] | None = None,
         tried: Callable[[], tuple[Candidate, ...]] = tuple,
     ):
-        """`shares` are those of the layout as it is; `tried` tells what `auto` chooses from."""
+        """`rows` is about how many the budget holds, `room` how many a miniature does: 0, where
+        there is no room for any. `shares` are those of the layout as it is; `tried` tells what
+        `auto` chooses from.
+        """
         self.chosen = chosen
         self._is_bounded = chosen.policy is not KEEP_ALL
         self.ruling = chosen  # whose hooks are called
@@ -47,16 +50,15 @@ class Pilot:
         self._tuner: Tuner | None = None
         self._ring = Ring(0)
         self._fallen_back = ""
-        share = share_of(budget, sized)
         if chosen.policy is AUTO:
             candidates = tried()
             self.ruling = candidates[0].chosen
-            self._fallen_back = fallback(budget, sized, str(self.ruling))
+            self._fallen_back = fallback(rows, room, str(self.ruling))
             if not self._fallen_back:
-                self._ring = Ring(room_for(budget, sized))
-                self.chooser = Chooser(candidates, share, tools(share), self._ring)
+                self._ring = Ring(room_for(rows))
+                self.chooser = Chooser(candidates, rows, room, tools, self._ring)
         elif chosen.is_tuned:
-            self._tuner = Tuner(chosen, shares, share, tools(share))
+            self._tuner = Tuner(chosen, shares, rows, room, tools)
 
     @property
     def _finder(self) -> Tuner | Chooser | None:
@@ -87,6 +89,12 @@ class Pilot:
     def lately(self) -> Columns:
         """The last rows that came, as far as they are remembered."""
         return self._ring.columns()
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays that are kept to find something."""
+        beside = 0 if self._finder is None else self._finder.nbytes
+        return beside + self._ring.nbytes
 
     @property
     def looked(self) -> bool:

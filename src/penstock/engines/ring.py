@@ -2,23 +2,23 @@
 
 import numpy as np
 
+from .nbytes import nbytes
 from .trials import Columns
-from .tuning import ROW_BYTES
 
 PIECES = 64  # kept apart at most, then put together
-FEWEST = 16_384  # rows that are kept, and a part of what the budget has if that is more:
-PART = 4  # a fourth, since what is kept counts among what it takes to choose
+FEWEST = 1024  # rows that are kept,
+SOME = 16_384  # or two for each row of the budget, up to so many; or
+PART = 4  # a fourth of the budget, if that is more: what is kept counts among what it takes
 MOST = 1 << 20
 
 
-def room_for(budget: int, sized: bool = False) -> int:
-    """Return how many rows to keep beside a memory.
+def room_for(rows: int) -> int:
+    """Return how many rows to keep beside a memory of so many.
 
-    >>> room_for(10), room_for(100_000), room_for(1_000_000, sized=True)
-    (16384, 25000, 16384)
+    >>> room_for(10), room_for(5000), room_for(100_000)
+    (1024, 10000, 25000)
     """
-    rows = budget // ROW_BYTES if sized else budget
-    return min(max(FEWEST, rows // PART), MOST)
+    return min(max(FEWEST, min(2 * rows, SOME), rows // PART), MOST)
 
 
 class Ring:
@@ -37,10 +37,17 @@ class Ring:
         self._size = 0
 
     def add(self, columns: Columns) -> None:
-        """Take rows in; they are copied."""
-        rows = min(len(columns[0]), self.room)
-        self._pieces.append(tuple(column[len(column) - rows :].copy() for column in columns))
-        self._size += rows
+        """Take rows in; they are copied, in pieces that are soon dropped again."""
+        count = len(columns[0])
+        step = max(1, self.room // 8)
+        for first in range(max(0, count - self.room), count, step):
+            part = slice(first, min(first + step, count))
+            self._pieces.append(tuple(column[part].copy() for column in columns))
+            self._size += part.stop - part.start
+            self._drop()
+
+    def _drop(self) -> None:
+        """Drop pieces that are too old, and put many together."""
         while self._size - len(self._pieces[0][0]) >= self.room:
             self._size -= len(self._pieces.pop(0)[0])
         if len(self._pieces) > PIECES:
@@ -53,6 +60,11 @@ class Ring:
             return ()
         joined = (np.concatenate(each) for each in zip(*self._pieces, strict=True))
         return tuple(column[-self.room :] for column in joined)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the rows take."""
+        return nbytes(self._pieces)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return the rows as plain arrays."""

@@ -34,6 +34,18 @@ def capacity_of(free: np.ndarray) -> int:
     return len(free) - 1
 
 
+def slots_to_add(capacity: int, held: int, used: int, budget: int, least: int = 1) -> int:
+    """Return how many slots to add where rows of `used` bytes hold all of them.
+
+    Half as many again, but hardly more than the budget will hold of rows such as these.
+
+    >>> slots_to_add(100, 100, 5_000, 100_000), slots_to_add(100, 100, 5_000, 5_500)
+    (50, 16)
+    """
+    could = budget * held // max(1, used) - capacity
+    return max(least, 16, capacity // 32, min(capacity // 2, could))
+
+
 def live_slots(free: np.ndarray, born: np.ndarray) -> np.ndarray:
     """Return the slots in use, in the order in which their tuples were kept."""
     used = np.ones(capacity_of(free), bool)

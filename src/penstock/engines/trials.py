@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .nbytes import nbytes
 from .saved import part
 
 Columns = tuple[np.ndarray, ...]
@@ -76,6 +77,11 @@ class Trials:
                 self._tools.restore(saved) if saved else self._tools.make(self.candidates[number])
             )
         return self._miniatures[number]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that all of them take."""
+        return nbytes(self._saved) + sum(each.nbytes for each in self._miniatures.values())
 
     def save(self) -> dict[str, np.ndarray]:
         """Return all of them as plain arrays."""

@@ -2,38 +2,47 @@
 
 Every candidate rules a miniature of the engine (`trials.py`) that is fed a sample of the keys
 (`sample.py`): all of them where the memory is small, else so many that the miniature holds `ROOM`
-tuples. Time is counted in sampled rows, and after so many of them a choice is made: so nothing
-depends on how the stream is cut, and the costs do not grow with the memory. What was found long ago
-counts less, and whoever is in force stays until another has found clearly more.
+tuples. Time is counted in sampled rows, and after so many of them a choice is made: so
+nothing depends on how the stream is cut, and the costs do not grow with the memory. What was found
+long ago counts less, and the candidate in force stays until another has found clearly more.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..core.policy import Chosen, Setup
 from .candidate import Candidate
+from .nbytes import nbytes
 from .saved import part
-from .trials import Columns, Tools, Trials
+from .trials import Columns, Trials
 from .waiting import Waiting
 
 ROOM = 512  # tuples in a miniature
-ROW_BYTES = 100  # assumed of a row where the budget is in bytes
 FIRST = 64  # sampled rows before the first choice
 PART = 32  # then a choice whenever this part of what came has come again,
-MOST = 4096  # or so many rows
+FREQUENT, MOST = 1024, 4096  # or so many rows: `looks_of`
 LIFE = 50_000  # sampled rows after which a result has been forgotten, nearly
 LEAD = 1.002  # how many times as much a new candidate must have found, and one more
 
 
-def share_of(budget: int, sized: bool = False) -> float:
-    """Return the share of the keys that a miniature sees.
+def looks_of(room: int) -> int:
+    """Return how many sampled rows at most there are between two choices.
 
-    >>> share_of(200), share_of(5120), share_of(512_000, sized=True)
-    (1.0, 0.1, 0.1)
+    >>> looks_of(10), looks_of(256), looks_of(512)
+    (1024, 2048, 4096)
     """
-    rows = budget / ROW_BYTES if sized else budget
-    return min(1.0, ROOM / max(rows, 1.0))
+    return min(MOST, max(FREQUENT, 8 * room))
+
+
+def share_of(rows: int, room: int) -> float:
+    """Return the share of the keys that a miniature of so much room sees.
+
+    >>> share_of(200, 200), share_of(5120, 512)
+    (1.0, 0.1)
+    """
+    return min(1.0, room / max(rows, 1))
 
 
 class Tuner:
@@ -44,15 +53,23 @@ class Tuner:
     """
 
     def __init__(
-        self, chosen: Chosen, shares: tuple[float, ...] | None, share: float, tools: Tools
+        self,
+        chosen: Chosen,
+        shares: tuple[float, ...] | None,
+        rows: int,
+        room: int,
+        tools: Callable,
     ):
-        self._trials = Trials([Candidate(each, shares) for each in chosen.candidates], tools)
+        """Miniatures have `room` for a part of `rows`; `tools` makes tools for a share of keys."""
+        share = share_of(rows, room)
+        self._trials = Trials([Candidate(each, shares) for each in chosen.candidates], tools(share))
         # Made at once, so that values which do not go together are refused at once.
         self._settings = [each.make_state(Setup(1)) for each in chosen.candidates]
         self._choice = chosen.candidates.index(chosen.starting)
         self._found = np.zeros(len(chosen.candidates))
         self._seen = 0  # sampled rows
         self._waiting = Waiting(share)
+        self._most = looks_of(room)
 
     @property
     def in_force(self) -> Candidate:
@@ -74,7 +91,7 @@ class Tuner:
     @property
     def _need(self) -> int:
         """How many rows there are between the last choice and the next."""
-        return min(max(FIRST, self._seen // PART), MOST)
+        return min(max(FIRST, self._seen // PART), self._most)
 
     def take(self, stop: int) -> bool:
         """Take note that the rows before `stop` were taken; tell whether to go on otherwise."""
@@ -97,6 +114,11 @@ class Tuner:
         retuned = self.in_force.chosen.policy.retuned
         assert retuned is not None
         return retuned(state, self._settings[self._choice])
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what is tried, and of the rows that wait."""
+        return self._trials.nbytes + self._waiting.nbytes + nbytes(self._settings)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""

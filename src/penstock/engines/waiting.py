@@ -6,6 +6,7 @@ how the stream is cut.
 
 import numpy as np
 
+from .nbytes import nbytes
 from .sample import sampled
 from .trials import Columns
 
@@ -71,6 +72,11 @@ class Waiting:
         rows = _joined(self._rows)
         self._rows, self.count = [], 0
         return rows
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the rows take."""
+        return nbytes(self._rows, self._places)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return what waits as plain arrays."""

@@ -60,7 +60,7 @@ def make_foresight(setup: Setup, policy: str, h: int, steps: int | None) -> Fore
     weights = _given(setup)
     sight = Foresight(
         keycounts.make_counts(shape, setup.scale),
-        make_recent(lines),
+        make_recent(lines, _room(setup.scale, h)),
         np.zeros((lines, h)),
         np.ones(lines),
         np.zeros(lines, np.int64),
@@ -78,6 +78,16 @@ def make_foresight(setup: Setup, policy: str, h: int, steps: int | None) -> Fore
             sight.repeat[line, :reach], sight.afresh[line] = a[:reach], b + a[reach:].sum()
         _look_ahead(sight)
     return sight
+
+
+def _room(scale: int, h: int) -> int:
+    """Return how many arrivals to keep of a line: as many as h asks for, more for more rows.
+
+    >>> _room(10, 200), _room(1000, 200), _room(10, 1024)
+    (2048, 8192, 8192)
+    """
+    wanted = max(PER_LAG * h, min(8 * scale, ROOM))
+    return 1 << (wanted - 1).bit_length()
 
 
 def _given(setup: Setup) -> "list[tuple[np.ndarray, float]] | None":

@@ -4,7 +4,7 @@ from html import escape
 from typing import Any
 
 from ..advisor import Advice
-from ..advisor.sizes import SLOT_BYTES
+from ..advisor.sizes import slot_bytes
 from ..advisor.words import WHAT, doubts, facts, headline
 from .frame import page, table
 
@@ -64,7 +64,7 @@ def _data(made: Advice, what: str, title: str) -> dict[str, Any]:
         "problem": made.streams.problem,
         "peak": made.streams.peak,
         "most": made.streams.most,
-        "row_bytes": SLOT_BYTES + made.streams.payload,
+        "row_bytes": _row_bytes(made),
         "call": made.streams.call.replace("{policy!r}", '"{policy}"'),
         "curves": [
             {
@@ -76,3 +76,8 @@ def _data(made: Advice, what: str, title: str) -> dict[str, Any]:
             for curve in made.curves
         ],
     }
+
+
+def _row_bytes(made: Advice) -> float:
+    """Return what a row takes under the policy that is advised."""
+    return slot_bytes(made.best.policy, made.streams.problem) + made.streams.payload

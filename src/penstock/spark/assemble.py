@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from ..core.durations import LONGEST, in_words, microseconds
 from ..core.shape import Joins
 from ..errors import BadInput
-from .bucket import Bucket, check_engine, counter_names
+from .bucket import Bucket, check_engine, counter_names, make_join
 from .buckets import labels
 from .budget import read_budget
 from .checkpoint import check_checkpoint
@@ -101,8 +101,9 @@ def make_plan(
 def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
     """Return the results as packets: which join, and its rows."""
     streaming = sources[0].frame.isStreaming
+    charge = make_join(plan, 0).footprint.charge
     packed = [
-        pack(source.frame, source.input, number, plan.labels, plan.shared)
+        pack(source.frame, source.input, number, plan.labels, plan.shared, charge)
         for number, source in enumerate(sources)
     ]
     packets = packed[0]
@@ -122,16 +123,18 @@ def pack(
     side: int,
     labels: tuple[int, ...],
     shared: str | None = None,
+    charge: int = 0,
 ) -> DataFrame:
     """Return the rows of a frame as packets, one per bucket.
 
-    `shared` says what a budget counts that the buckets share.
+    `shared` says what a budget counts that the buckets share, `charge` how many bytes an engine
+    takes for a row beside its payload.
     """
     check_workers(frame.sparkSession)
     needed = [F.col(quote(name)) for name in source.packed[1:]]
     columns = [hashed_key(source.keys, source.exact), *needed]
     safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packer = make_packer(Packing(side, labels, source.packed, source.time, shared))
+    packer = make_packer(Packing(side, labels, source.packed, source.time, shared, charge))
     return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 

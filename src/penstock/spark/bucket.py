@@ -6,6 +6,7 @@ lie side by side with the engine's tuples.
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from ..engines.shares import split_budget
 from ..errors import BadInput
 from .buckets import bucket_of
 from .estimate import SUMS, no_sums
-from .packets import SLOT_BYTES, from_ipc
+from .packets import from_ipc
 from .pairs import PairShadow
 from .plan import Plan
 from .results import Ending, Gatherer, MicroBatch, Packets, Results, Streaming
@@ -71,7 +72,7 @@ class Bucket(Streaming):
             policy=self.plan.policy,
             budget=bucket_budget(self.plan, number),
             resized=share,
-            sized=self.plan.in_bytes,
+            in_bytes=self.plan.in_bytes,
             size=_held_sizes(saved["held.stream"], self.payloads) if unsized else None,
         )
         self.join.delay = self.plan.delay
@@ -90,12 +91,14 @@ class Bucket(Streaming):
         if self.ledger is None or self.plan.budget is None:
             return None
         if not saved or bool(saved["in_bytes"][0]) != self.plan.in_bytes:
-            self.ledger.shares = np.array(split_budget(self.plan.budget, self.plan.buckets))
+            shared = shared_budget(self.plan)
+            self.ledger.shares = np.array(split_budget(shared, self.plan.buckets))
             return None
         self.ledger.load(saved)
-        if self.ledger.budget == self.plan.budget:
+        if self.ledger.budget == shared_budget(self.plan):
             return None
-        return int(self.ledger.resize(self.plan.budget)[self.number])
+        shares = self.ledger.resize(shared_budget(self.plan))
+        return int(shares[self.number]) + fixed_bytes(self.plan)
 
     def _resume_shadow(
         self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray], number: int
@@ -149,13 +152,22 @@ class Bucket(Streaming):
 
     def _take_share(self, digests: Sequence[bytes]) -> None:
         """Bring the engine to the share of the budget that it may have in this micro-batch."""
-        if self.ledger is None:
+        share = bucket_budget(self.plan, self.number)
+        if self.ledger is not None:
+            allowed = self.ledger.take([read_digest(each) for each in digests])
+            share = int(allowed[self.number]) + fixed_bytes(self.plan)
+        if share is None:
             return
-        allowed = self.ledger.take([read_digest(each) for each in digests])
         before = self.join.tuples["stream"]
-        self.join.resize(int(allowed[self.number]))
+        self.join.resize(share - self._watching_bytes(share))
         if self.join.held < len(before):
             self._drop(before)
+
+    def _watching_bytes(self, share: int) -> int:
+        """Return what the estimate of recall takes of a share in bytes: at most half for rows."""
+        if self.shadow is None or not self.plan.in_bytes:
+            return 0
+        return min(self.shadow.nbytes, max(0, share - self.join.footprint.fixed) // 2)
 
     def _hottest(self) -> str | None:
         """Return the keys of this bucket that are frequent, with their share of the rows."""
@@ -266,7 +278,8 @@ class Bucket(Streaming):
         report |= self.totals
         report["held"] = float(self.join.held)
         report["share"] = float(self.join.budget or 0)
-        report["bytes"] = float(self.join.used if self.plan.in_bytes else state_bytes)
+        watching = 0 if self.shadow is None else self.shadow.nbytes
+        report["bytes"] = float(self.join.used + watching if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
         return report | standing.counters(self.join, JOINING)
@@ -277,11 +290,22 @@ def bucket_budget(plan: Plan, number: int) -> int | None:
     return None if plan.budget is None else split_budget(plan.budget, plan.buckets)[number]
 
 
+@lru_cache(maxsize=16)
+def fixed_bytes(plan: Plan) -> int:
+    """Return what one bucket takes of a budget in bytes before it holds any row."""
+    return make_join(plan, 0).footprint.fixed if plan.in_bytes else 0
+
+
+def shared_budget(plan: Plan) -> int:
+    """Return what the rows of all buckets may take together."""
+    return (plan.budget or 0) - plan.buckets * fixed_bytes(plan)
+
+
 def make_ledger(plan: Plan) -> Ledger | None:
     """Return what says how buckets share a budget, if they do."""
     if plan.budget is None or plan.shared is None:
         return None
-    return Ledger(plan.joins, plan.buckets, plan.budget, plan.within, bucket_of)
+    return Ledger(plan.joins, plan.buckets, shared_budget(plan), plan.within, bucket_of)
 
 
 def make_shadow(plan: Plan, number: int) -> PairShadow | KeyShadow:
@@ -300,7 +324,7 @@ def make_join(plan: Plan, number: int) -> Join:
         layout=plan.layout,
         delay=plan.delay,
         clock=plan.clock,
-        sized=plan.in_bytes,
+        in_bytes=plan.in_bytes,
         seed=plan.seed + number,
     )
 
@@ -320,8 +344,8 @@ def check_engine(plan: Plan) -> None:
 
 
 def _sizes(sides: list[Side]) -> np.ndarray:
-    parts = [row_bytes(side.payload.slice(side.held), side.new) + SLOT_BYTES for side in sides]
-    return np.concatenate(parts)
+    parts = [row_bytes(side.payload.slice(side.held), side.new) for side in sides]
+    return np.maximum(1, np.concatenate(parts))
 
 
 def _held_sizes(streams: np.ndarray, payloads: list[pa.Table]) -> np.ndarray:
@@ -329,5 +353,5 @@ def _held_sizes(streams: np.ndarray, payloads: list[pa.Table]) -> np.ndarray:
     sizes = np.empty(len(streams), np.int64)
     for number, payload in enumerate(payloads):
         mine = streams == number
-        sizes[mine] = row_bytes(payload, int(mine.sum())) + SLOT_BYTES
+        sizes[mine] = np.maximum(1, row_bytes(payload, int(mine.sum())))
     return sizes

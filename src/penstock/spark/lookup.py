@@ -25,7 +25,6 @@ from .enrich.figures import COUNTERS, LOOKUP
 from .enrich.plan import LookupPlan
 from .observe import observed
 from .operator import Work, run_buckets
-from .packets import SLOT_BYTES
 from .plan import EXACT, Input, Names, as_names, check_frame, read_input
 from .session import check_settings, partitions
 from .unpack import unpack
@@ -242,22 +241,7 @@ def _new_names(
 
 def _check_room(plan: LookupPlan) -> None:
     """Refuse a memory that no row fits into."""
-    least = SLOT_BYTES + sum(
-        field.type.bit_width // 8 if _has_width(field.type) else 4
-        for field in plan.promised
-        if field.name not in plan.source.keys
-    )
-    share = plan.budget(plan.buckets - 1)  # the smallest
-    if plan.in_bytes and share < least:
-        raise BadInput(
-            f"memory must hold at least one row of some {least} bytes in each of {plan.buckets} "
-            f"buckets, got {plan.memory} bytes for all; raise it, or pass fewer buckets="
-        )
-    plan.engine(plan.buckets - 1).push([], size=[])
-
-
-def _has_width(kind: pa.DataType) -> bool:
-    return pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+    plan.engine(plan.buckets - 1).push([], size=[])  # which has the smallest share
 
 
 def _run(plan: LookupPlan, events: DataFrame, changes: DataFrame | None) -> DataFrame:

@@ -20,7 +20,6 @@ from .buckets import sort_by_bucket
 SCHEMA = "bucket int, side int, place long, latest long, digest binary, packet binary"
 ROWS = 1_000_000  # a packet holds at most so many rows
 BYTES = 32 << 20  # and about so many bytes
-SLOT_BYTES = 120  # what the engine's own tables take per tuple
 _tasks = 0
 
 
@@ -32,6 +31,7 @@ class Packing(NamedTuple):
     names: Sequence[str]  # of the columns, the 64-bit key first
     time: str | None
     shared: str | None = None  # what a budget counts that buckets share: they want digests
+    charge: int = 0  # bytes that the engine takes for a row beside its payload
 
 
 def make_packer(packing: Packing) -> Callable:
@@ -99,7 +99,7 @@ def _digest(table: pa.Table, packing: Packing) -> bytes:
     times = time.filter(usable).cast(pa.int64()).to_numpy()
     size = len(keys)
     if packing.shared == "bytes":
-        size = (table.nbytes // table.num_rows + SLOT_BYTES) * len(keys)
+        size = (table.nbytes // table.num_rows + packing.charge) * len(keys)
     return digest(packing.side, keys, times, size).encode()
 
 

@@ -14,6 +14,7 @@ with a draw from the rows held. Rows that are evicted or rejected in between are
 import numpy as np
 
 from ..engines import Join
+from ..engines.nbytes import nbytes
 from .chances import Chances
 from .estimate import SUMS, add, no_sums, weighed
 from .plan import Plan
@@ -141,6 +142,11 @@ class PairShadow:
             self._close(self.rows.at >= 0)
         if self.share and not before:
             self._watch(held)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that watching takes."""
+        return nbytes(self.rows, self.chances.counts) if self.share or len(self.rows.key) else 0
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""

@@ -127,6 +127,11 @@ class KeyShadow:
         self.join.push(side[order], key[order], time[order], emit=False)
         self.join.renumber()
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes that watching takes."""
+        return self.join.nbytes if self.share else 0
+
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
         return self.join.save() | {

@@ -2,7 +2,7 @@
 
 Keys are dealt out to rows of eight chairs by their hashes. A key that finds no free chair in its
 row takes that of the key of least weight there, which is forgotten. A weight is 16 for every
-arrival; it is halved after 16 budgets of arrivals, and in between it falls along a straight line in
+arrival; it is halved after 64 budgets of arrivals, and in between it falls along a straight line in
 64 steps, rounded down.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tests.naive.rng import MASK, mix
 
-FEWEST, PER_ROW = 512, 4  # chairs, and chairs for each row of the budget
+FEWEST, PER_ROW = 1024, 4  # chairs, and chairs for each row of the budget
 CHAIRS = 8
 STEPS = 64
 
@@ -37,7 +37,7 @@ class ArrivalCounts:
         self.joins = joins
         rows = 65_536 if budget is None else budget
         self.rows = (FEWEST + PER_ROW * rows + CHAIRS - 1) // CHAIRS
-        self.life = 16 * max(512, rows)
+        self.life = 64 * max(512, rows)
         self.arrived = Counter()  # by join
         self.seated = {}  # (join, row of chairs) -> Remembered, in the order of chairs
 
@@ -69,11 +69,7 @@ class ArrivalCounts:
     def on_other_legs(self, t):
         """Return, for each join of t, how often its key has arrived on each of the other legs."""
         return [
-            [
-                self.count(join, other, key)
-                for other in range(len(self.joins[join]))
-                if other != leg
-            ]
+            [self.count(join, other, key) for other in range(len(self.joins[join])) if other != leg]
             for join, leg, key in self.places(t)
         ]
 

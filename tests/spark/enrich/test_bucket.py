@@ -14,7 +14,7 @@ from penstock.relations import as_source
 from penstock.spark import wide
 from penstock.spark.enrich import bucket as buckets
 from penstock.spark.enrich.bucket import EVENTS, LookupBucket
-from penstock.spark.packets import SLOT_BYTES, from_ipc, to_ipc
+from penstock.spark.packets import from_ipc, to_ipc
 from penstock.spark.pieces import BYTES
 from penstock.spark.plan import KEY, Input
 from penstock.spark.results import MicroBatch
@@ -183,7 +183,8 @@ def test_equal_hashes_of_different_keys_get_their_own_rows():
 def test_a_budget_in_bytes():
     shop = Shop()
     shop.rows |= {key: "x" * (50 * key) for key in range(10)}
-    memory = 3 * SLOT_BYTES + 600
+    _, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
+    memory = fixed + 3 * charge + 600
     run = Run(make_plan(shop, memory=memory, in_bytes=True))
     rng = np.random.default_rng(1)
     for _ in range(30):
@@ -194,8 +195,9 @@ def test_a_budget_in_bytes():
 
 def test_a_row_larger_than_the_memory_is_served_and_not_kept():
     shop = Shop()
+    _, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
     shop.rows[1] = "x" * 1000
-    run = Run(make_plan(shop, memory=500, in_bytes=True))
+    run = Run(make_plan(shop, memory=fixed + charge + 500, in_bytes=True))
     assert run.names([1]) == ["x" * 1000]
     assert run.take(events([2])).totals["held"] == 1
 

@@ -17,7 +17,7 @@ from ...errors import BadInput
 from ...relations import Fetcher
 from ...relations.answers import said
 from ..keys import equal
-from ..packets import SLOT_BYTES, from_ipc
+from ..packets import from_ipc
 from ..pieces import pieces
 from ..results import Ending, MicroBatch, Packet, Packets, Streaming
 from ..rows import row_bytes, together
@@ -199,7 +199,8 @@ class LookupBucket(Streaming):
     def _sizes(self, events: Events, hand: Rows, at: np.ndarray) -> np.ndarray | None:
         if not self.plan.in_bytes:
             return None
-        return (row_bytes(hand.table, len(hand)) + SLOT_BYTES)[at][events.number]
+        beside = hand.found.itemsize + hand.sent.itemsize  # what is known of a row, and since when
+        return (row_bytes(hand.table, len(hand)) + beside)[at][events.number]
 
     def _count(self, events: Events, hand: Rows, row: np.ndarray, hit: np.ndarray) -> None:
         found = hand.found[row]

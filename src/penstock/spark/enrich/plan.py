@@ -61,5 +61,5 @@ class LookupPlan:
     def engine(self, number: int) -> Lookup:
         """Return the cache of a bucket, as it starts."""
         return Lookup(
-            self.policy, self.budget(number), sized=self.in_bytes, seed=self.seed + number
+            self.policy, self.budget(number), in_bytes=self.in_bytes, seed=self.seed + number
         )

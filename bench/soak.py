@@ -1,0 +1,254 @@
+"""What processes take in memory when keys never end: budgets in bytes, and long streams.
+
+python bench/soak.py table            # every policy and auto, 1, 10 and 100 MB, N and 10 N arrivals
+python bench/soak.py long             # 10^8 arrivals through the kernel, for some policies
+python bench/soak.py spark            # 10^7 arrivals through a streaming query
+
+Each case runs in a process of its own. What is imported and compiled is not counted: memory is that
+of the process above what it has after a small run of the same kind. Payloads are not held by the
+engine: those of the rows held are counted as if they were.
+"""
+
+import argparse
+import ctypes
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from penstock.engines import Join, Lookup
+from penstock.policies import ALL
+
+MB = 2**20
+BUDGETS = (1, 10, 100)
+ALLOWED, SPARE = 1.25, 20  # times the budget, and MB
+PUSHED = 65_536
+SIZE = 100  # bytes of a payload, on average
+LONG = ("prob", "lfu", "lba", "rate", "auto")
+SECONDS = 300  # for the table, after which a slow policy has seen enough
+
+
+def rows_of(first: int, rows: int) -> tuple[np.ndarray, ...]:
+    """Return sides, keys, times and sizes: three keys of four never came before."""
+    random = np.random.default_rng(first)
+    key = 10_000 + first + np.arange(rows)
+    kind = random.random(rows)
+    key = np.where(kind < 0.15, key - random.integers(1, 2_000, rows), key)
+    key = np.where(kind > 0.9, random.zipf(1.3, rows) % 10_000, key)
+    size = random.integers(1, 2 * SIZE, rows)
+    return np.arange(rows) % 2, key, first + np.arange(rows), size
+
+
+class Engine:
+    """A join or a cache that is fed ever new keys."""
+
+    def __init__(self, policy: str, kind: str, budget: int, in_bytes: bool):
+        self.in_bytes = in_bytes
+        self.join = kind == "join"
+        make: Any = Join if self.join else Lookup
+        options = {"within": 10_000_000} if self.join else {}
+        self.engine = make(policy, budget, in_bytes=in_bytes, **options)
+        self.taken = 0
+
+    def take(self, rows: int) -> None:
+        side, key, at, size = rows_of(self.taken, rows)
+        sizes = size if self.in_bytes else None
+        if self.join:
+            self.engine.push(side, key, at, size=sizes, emit=False)
+        else:
+            self.engine.push(key, size=sizes, emit=False)
+        self.taken += rows
+
+    @property
+    def payload(self) -> int:
+        """The bytes of the payloads of the rows held."""
+        if not self.in_bytes:
+            return self.engine.held * SIZE
+        return (
+            self.engine.used
+            - self.engine.footprint.fixed
+            - (self.engine.held * self.engine.footprint.charge)
+        )
+
+
+def resident() -> int:
+    """Return what this process takes, without what the allocator merely keeps."""
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    return psutil.Process().memory_info().rss
+
+
+def one(case: dict[str, Any]) -> dict[str, Any]:
+    """Run one case in this process, and return what it took."""
+    budget, in_bytes = case["budget"], case["in_bytes"]
+    small = Engine(case["policy"], case["kind"], max(budget // 20, 600_000), in_bytes)
+    for _ in range(6):
+        small.take(PUSHED // 2)
+    del small
+    before, engine, found = resident(), Engine(case["policy"], case["kind"], budget, in_bytes), []
+    began, most = time.monotonic(), 0
+    for stop in case["stops"]:
+        while engine.taken < stop and time.monotonic() - began < case["seconds"]:
+            engine.take(min(PUSHED, stop - engine.taken))
+            most = max(most, psutil.Process().memory_info().rss - before + engine.payload)
+        took = resident() - before
+        found.append({"arrivals": engine.taken, "bytes": took + engine.payload})
+    held = engine.engine.held
+    seconds = time.monotonic() - began
+    return case | {"found": found, "peak": most, "held": held, "took_seconds": round(seconds, 1)}
+
+
+def apart(case: dict[str, Any]) -> dict[str, Any]:
+    """Run a case in a process of its own."""
+    command = [sys.executable, __file__, "case", json.dumps(case)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return case | {"failed": done.stderr.strip().splitlines()[-1]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def table(console: Console, names: list[str], budgets: list[int]) -> list[dict[str, Any]]:
+    """Show what every policy takes under budgets in bytes, at N and at 10 N arrivals."""
+    shown = Table("engine", "policy", "budget", "at N", "at 10 N", "peak", "allowed", "ok")
+    report = []
+    for kind, problem in (("join", "joining"), ("cache", "caching")):
+        known = [each.name for each in ALL if problem in each.problems] + ["auto"]
+        for policy in [each for each in known if each in names]:
+            for budget in budgets:
+                stops = [max(200_000, 8_000 * budget), max(2_000_000, 80_000 * budget)]
+                case = {"kind": kind, "policy": policy, "budget": budget * MB, "in_bytes": True}
+                found = apart(case | {"stops": stops, "seconds": SECONDS})
+                report.append(found)
+                if "failed" in found:
+                    shown.add_row(kind, policy, f"{budget} MB", found["failed"][:60])
+                    console.print(kind, policy, budget, found["failed"])
+                    continue
+                sizes = [each["bytes"] / MB for each in found["found"]]
+                allowed = ALLOWED * budget + SPARE
+                found["ok"] = max(sizes) <= allowed
+                cells = [f"{each:.1f}" for each in (*sizes, found["peak"] / MB, allowed)]
+                shown.add_row(kind, policy, f"{budget} MB", *cells, "yes" if found["ok"] else "NO")
+                console.print(kind, policy, f"{budget} MB", *cells, found["ok"])
+    console.print(shown)
+    return report
+
+
+def long(console: Console, names: list[str], arrivals: int, rows: int) -> list[dict[str, Any]]:
+    """Show that the memory stays as it is over a long stream, under a budget in rows."""
+    shown = Table("engine", "policy", *(f"at {part} %" for part in (1, 10, 50, 100)), "seconds")
+    report = []
+    for policy in names:
+        kind = "cache" if policy == "lfu" else "join"
+        stops = [arrivals * part // 100 for part in (1, 10, 50, 100)]
+        case = {"kind": kind, "policy": policy, "budget": rows, "in_bytes": False}
+        found = apart(case | {"stops": stops, "seconds": 86_400})
+        report.append(found)
+        if "failed" in found:
+            console.print(kind, policy, found["failed"])
+            continue
+        sizes = [f"{each['bytes'] / MB:.1f}" for each in found["found"]]
+        shown.add_row(kind, policy, *sizes, str(found["took_seconds"]))
+        console.print(kind, policy, *sizes, found["took_seconds"])
+    console.print(shown)
+    return report
+
+
+def spark(console: Console, arrivals: int, batches: int) -> dict[str, Any]:
+    """Show the memory of the Python workers of a streaming join of ever new keys, by batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark.sql import SparkSession
+
+    from penstock.spark import join
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    rows, sizes = arrivals // batches, []
+    with tempfile.TemporaryDirectory() as folder:
+        frames = []
+        for side in (0, 1):
+            source = Path(folder) / f"side{side}"
+            source.mkdir()
+            for batch in range(batches):
+                sides, key, at, _ = rows_of(batch * rows, rows)
+                mine = sides == side
+                columns = {
+                    "k": pa.array(key[mine]),
+                    "t": pa.array(at[mine] * 1000, pa.timestamp("us", "UTC")),
+                    "v": pa.array(key[mine] * 7),
+                }
+                path = source / f"{batch:05d}.parquet"
+                pq.write_table(pa.table(columns), path)
+                os.utime(path, (1_600_000_000 + batch, 1_600_000_000 + batch))
+            schema = "k long, t timestamp, v long"
+            stream = session.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+            frames.append(stream.parquet(str(source)).withWatermark("t", "1 second"))
+        joined = join(*frames, "k", time="t", within="10 minutes", budget="16 MB", buckets=2)
+        query = (
+            joined.writeStream.format("noop")
+            .option("checkpointLocation", f"{folder}/checkpoint")
+            .start()
+        )
+        seen = -1
+        while query.isActive and seen < batches - 1:
+            progress = query.lastProgress
+            if progress is not None and progress["batchId"] > seen:
+                seen = progress["batchId"]
+                workers = [
+                    child.memory_info().rss
+                    for child in psutil.Process().children(recursive=True)
+                    if child.name().startswith("python")
+                ]
+                sizes.append((seen, round(sum(workers) / MB, 1), len(workers)))
+                if seen % max(1, batches // 20) == 0:
+                    console.print(f"batch {seen}: {sizes[-1][1]} MB in {len(workers)} processes")
+            time.sleep(0.2)
+        query.stop()
+    session.stop()
+    return {"arrivals": arrivals, "batches": batches, "workers": sizes}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["table", "long", "spark", "case"])
+    parser.add_argument("case", nargs="?", help="for a process of its own")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--policies", nargs="+")
+    parser.add_argument("--budgets", nargs="+", type=int, default=list(BUDGETS), help="MB")
+    parser.add_argument("--arrivals", type=int)
+    parser.add_argument("--rows", type=int, default=1000, help="the budget of `long`")
+    parser.add_argument("--batches", type=int, default=200)
+    asked = parser.parse_args()
+    if asked.what == "case":
+        print(json.dumps(one(json.loads(asked.case))))
+        return
+    console = Console(width=120)
+    everything = [policy.name for policy in ALL] + ["auto"]
+    if asked.what == "table":
+        report: Any = table(console, asked.policies or everything, asked.budgets)
+    elif asked.what == "long":
+        report = long(console, asked.policies or list(LONG), asked.arrivals or 10**8, asked.rows)
+    else:
+        report = spark(console, asked.arrivals or 10**7, asked.batches)
+    if asked.json:
+        asked.json.parent.mkdir(parents=True, exist_ok=True)
+        asked.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
