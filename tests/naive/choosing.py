@@ -113,8 +113,8 @@ def layouts_of(streams):
 
 
 def ring_room(rows):
-    """Twice as many rows as the budget has, but not very few, and of many rows a fourth."""
-    return min(max(RING_FEWEST, min(2 * rows, 16_384), rows // 4), RING_MOST)
+    """Four times as many rows as the budget has, but not very few, and of many rows a fourth."""
+    return min(max(RING_FEWEST, min(4 * rows, 16_384), rows // 4), RING_MOST)
 
 
 class Chooser:

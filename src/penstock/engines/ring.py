@@ -7,7 +7,7 @@ from .trials import Columns
 
 PIECES = 64  # kept apart at most, then put together
 FEWEST = 1024  # rows that are kept,
-SOME = 16_384  # or two for each row of the budget, up to so many; or
+SOME = 16_384  # or four for each row of the budget, up to so many; or
 PART = 4  # a fourth of the budget, if that is more: what is kept counts among what it takes
 MOST = 1 << 20
 
@@ -15,10 +15,10 @@ MOST = 1 << 20
 def room_for(rows: int) -> int:
     """Return how many rows to keep beside a memory of so many.
 
-    >>> room_for(10), room_for(5000), room_for(100_000)
-    (1024, 10000, 25000)
+    >>> room_for(10), room_for(1000), room_for(100_000)
+    (1024, 4000, 25000)
     """
-    return min(max(FEWEST, min(2 * rows, SOME), rows // PART), MOST)
+    return min(max(FEWEST, min(4 * rows, SOME), rows // PART), MOST)
 
 
 class Ring:

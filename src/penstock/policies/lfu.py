@@ -1,7 +1,7 @@
 """LFU: who was asked for least often goes; among equals the least recently used.
 
-Perfect LFU remembers how often every key was ever asked for, also while it was not held; in-cache
-LFU (`perfect=no`) counts from the day a tuple came in.
+Perfect LFU remembers how often a key was asked for, also while it was not held, as far as its table
+has room (`core/keycounts.py`); in-cache LFU (`perfect=no`) counts from the day a tuple came in.
 
 Source: the HEEB paper, section 8, which uses the perfect form for caching.
 """
@@ -20,7 +20,7 @@ from .admission import ALWAYS, admits_always
 
 
 class LfuState(NamedTuple):
-    """Counts of every key (perfect), and the slots by (count, last use)."""
+    """Counts by key (perfect), and the slots by (count, last use)."""
 
     counts: KeyCounts
     heap: Heap
@@ -30,7 +30,7 @@ class LfuState(NamedTuple):
 
 
 def make_state(setup: Setup, perfect: bool = True, admit: str = ALWAYS) -> LfuState:
-    """Return an empty state; `perfect` counts every key ever asked for, not only the held ones."""
+    """Return an empty state; `perfect` counts keys also while they are not held."""
     return LfuState(
         keycounts.make_counts(setup.shape, setup.scale),
         heaps.make_heap(setup.capacity),

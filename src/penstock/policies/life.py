@@ -22,7 +22,7 @@ from .admission import COMPETE, admits_always
 
 
 class LifeState(NamedTuple):
-    """Counts of every key, the members to compare, and the dice for drawing some of them."""
+    """Counts by key, the members to compare, and the dice for drawing some of them."""
 
     counts: KeyCounts
     members: Members

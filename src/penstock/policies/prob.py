@@ -5,8 +5,9 @@ several sides the counts multiply, over several joins they add up. The best ther
 stationary, independent streams (HEEB paper, section 7.2), misled by anything that moves.
 
 Source: Das, Gehrke, Riedewald, "Approximate join processing over data streams" (SIGMOD 2003);
-exact counts of every value as in the GDJ paper, section 5.1.
-Departure: a score is renewed when its tuple matches, which is when its count changes; after a
+counts of every value as in the GDJ paper, section 5.1.
+Departures: keys are counted in a table of bounded size, which forgets those that seldom came
+(`core/keycounts.py`); a score is renewed when its tuple matches, which is when its count changes; after a
 late row of a key outside the window it may be one behind.
 """
 
@@ -24,7 +25,7 @@ from .admission import COMPETE, admits_always
 
 
 class ProbState(NamedTuple):
-    """Counts of every key, and the slots by (count on the other side, age)."""
+    """Counts by key, and the slots by (count on the other side, age)."""
 
     counts: KeyCounts
     heap: Heap
