@@ -7,8 +7,8 @@ stationary, independent streams (HEEB paper, section 7.2), misled by anything th
 Source: Das, Gehrke, Riedewald, "Approximate join processing over data streams" (SIGMOD 2003);
 counts of every value as in the GDJ paper, section 5.1.
 Departures: keys are counted in a table of bounded size, which forgets those that seldom came
-(`core/keycounts.py`); a score is renewed when its tuple matches, which is when its count changes; after a
-late row of a key outside the window it may be one behind.
+(`core/keycounts.py`); a score is renewed when its tuple matches, which is when its count changes;
+after a late row of a key outside the window it may be one behind.
 """
 
 from typing import NamedTuple
