@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import keyrates
+from .gains import gain
 from .jit import jit
 from .keyrates import SCALES, KeyRates
 from .shape import Shape
@@ -100,10 +101,10 @@ def chance(forecast, entry, join, target):
 
 
 @jit
-def expected(forecast, stream, slot, entries):
-    """Return how many results a tuple is expected to have, for each arrival.
+def expected(forecast, held, slot, stream, entries, row):
+    """Return what a tuple is expected to gain (`core/gains.py`), for each arrival.
 
-    `entries[slot]` are those of its keys, one for each leg. One factor for each other side of a
+    `entries[row]` are those of its keys, one for each leg. One factor for each other side of a
     join, one summand for each join.
     """
     total = 0.0
@@ -111,9 +112,9 @@ def expected(forecast, stream, slot, entries):
         join, side = forecast.legs[stream, leg, 0], forecast.legs[stream, leg, 1]
         if join < 0:
             break
-        entry = np.int64(entries[slot, leg])
+        entry = np.int64(entries[row, leg])
         if entry >= 0:
-            product = 1.0
+            product = gain(held, slot, leg)
             for other in range(forecast.width[join]):
                 if other != side:
                     product *= chance(forecast, entry, join, other)

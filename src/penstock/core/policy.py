@@ -18,6 +18,8 @@ Every hook gets the state, the held tuples (`core.slots.Held`), a slot, and the 
 - `on_remove(state, held, slot, now)`: it is about to leave, whatever the reason: chosen as the
   victim,
   or dead of age. Its columns can still be read.
+- `on_gain(state, held, slot, now)`: with the goal of rows, what a partner would gain through the
+  held tuple (`core.gains`) has changed, other than by a match or its end.
 - `choose_victim(state, held, newcomer, now)`: the memory is full; return the slot to free, or
   REFUSE to
   turn the newcomer away. The columns of `newcomer` are in the waiting room. Dead tuples are gone
@@ -90,6 +92,7 @@ class Policy:
     on_match: Callable = nothing
     on_remove: Callable = nothing
     on_arrival: Callable = nothing
+    on_gain: Callable = nothing
     problems: tuple[str, ...] = (JOINING, CACHING)
     needs_window: bool = False  # meaningless without deadlines
     reserve: Callable[[Any, int], Any] | None = None  # room in its own tables for n more arrivals

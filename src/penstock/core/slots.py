@@ -31,7 +31,9 @@ def tuple_type(attributes: int, legs: int, sized: bool) -> np.dtype:
     ]
     if sized:
         fields.append(("size", np.int32))  # in bytes
-    return np.dtype([*fields, ("stream", np.int8)], align=True)
+    fields.append(("stream", np.int8))
+    fields.append(("matched", np.int8))  # whether it has had a result
+    return np.dtype(fields, align=True)
 
 
 class Held(NamedTuple):
@@ -39,23 +41,28 @@ class Held(NamedTuple):
 
     key: np.ndarray  # int64[capacity + 1, attributes]: a view of the keys in the records
     at: np.ndarray  # tuple_type[capacity + 1]
+    standing: np.ndarray  # uint8[capacity + 1, legs]: see gains; empty with the goal of pairs
 
 
-def make_held(capacity: int, attributes: int, legs: int = 1, sized: bool = False) -> Held:
+def make_held(
+    capacity: int, attributes: int, legs: int = 1, sized: bool = False, standings: bool = False
+) -> Held:
     """Return room for `capacity` tuples and the newcomer."""
     kind = tuple_type(attributes, legs, sized)
     memory = np.zeros((capacity + 1) * kind.itemsize + LINE, np.uint8)
     skip = -memory.ctypes.data % LINE  # records begin where cache lines begin
     at = memory[skip : skip + (capacity + 1) * kind.itemsize].view(kind)
-    return Held(at["key"], at)
+    return Held(at["key"], at, np.zeros((capacity + 1 if standings else 0, legs), np.uint8))
 
 
 def grow_held(old: Held, capacity: int) -> Held:
     """Return the tuples with room for `capacity` of them."""
     _, attributes = old.key.shape
     legs = old.at["chain"].shape[1] // 3
-    new = make_held(capacity, attributes, legs, "size" in (old.at.dtype.names or ()))
+    sized, standings = "size" in (old.at.dtype.names or ()), len(old.standing) > 0
+    new = make_held(capacity, attributes, legs, sized, standings)
     new.at[: len(old.at)] = old.at
+    new.standing[: len(old.standing)] = old.standing
     return new
 
 

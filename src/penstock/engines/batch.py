@@ -59,7 +59,7 @@ def prepare(
     if chosen is not None:
         columns = [column[chosen] if len(column) else column for column in columns]
     return Batch(
-        Rows(*map(np.ascontiguousarray, columns)),
+        Rows(*map(np.ascontiguousarray, columns), np.zeros(len(columns[0]), bool)),
         np.bincount(stream, minlength=streams),
         np.bincount(stream[dropped], minlength=streams),
         np.bincount(stream[late], minlength=streams),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import policies
+from ..core.gains import GOALS, PAIRS, ROWS
 from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, Setup, grown
 from ..core.shape import TWO_WAY, Joins, Shape
 from ..errors import BadInput
@@ -40,7 +41,17 @@ PART = 2 * CHUNK  # results in one part of `push_parts`, about
 NO_LIMIT = 2**62
 FIRST, FIRST_SIZED = 1024, 64  # slots to begin with
 NEVER = kernel.NEVER
-COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
+COUNTERS = (
+    "arrived",
+    "dropped",
+    "late",
+    "null",
+    "matched",
+    "expired",
+    "evicted",
+    "refused",
+    "rows_matched",
+)
 
 
 class Matches(NamedTuple):
@@ -68,6 +79,8 @@ class Join:
             size of its payload; slots, index, what policies remember and with `auto` all that is
             tried beside are counted by the join itself (`engines.footprint`).
         sized: rows have sizes of any unit, and the budget counts these alone.
+        goal: what to get the most of: `pairs`, that is results, or `rows` that are in at least one
+            result. It decides what is evicted, never which results are correct.
         within: the window, in units of time, or with `window="count"` in tuples of the stream.
         joins: which streams meet on which attributes; see `core.shape`.
         layout: `unified`, or `split` into one memory per stream in the proportion of `shares`.
@@ -86,6 +99,7 @@ class Join:
         policy: str | Policy | Chosen = policies.DEFAULT,
         budget: int | None = None,
         *,
+        goal: str = PAIRS,
         within: int | None = None,
         window: str = "time",
         joins: Joins = TWO_WAY,
@@ -101,7 +115,7 @@ class Join:
         models: Sequence[Any] | None = None,
         scale: int | None = None,
     ):
-        _check(budget, within, window, layout, delay, clock, drop, together)
+        _check(budget, goal, within, window, layout, delay, clock, drop, together)
         shape = Shape(joins)
         lanes = shape.streams if layout == "split" else 1
         self.chosen = policies.choose(policy, JOINING)
@@ -117,7 +131,11 @@ class Join:
         self.models = None if models is None else tuple(models)
         self._slowest = clock == "slowest" and delay is not None and window == "time"
         self._asked_layout = layout
-        self.form = kernel.Form(shape, lanes, window == "count", together, sized or in_bytes)
+        self.goal = goal
+        # Without a budget nothing is evicted, so that there is nothing to weigh.
+        rows = goal == ROWS and budget is not None
+        counted = sized or in_bytes
+        self.form = kernel.Form(shape, lanes, window == "count", together, counted, rows)
         self.in_bytes = in_bytes and budget is not None
         self.footprint = self._footprint(scale)
         whole = None if budget is None else self._for_rows(budget)
@@ -260,7 +278,7 @@ class Join:
             self._reserve(stop - start)
             yield from self._run(rows, start, stop, emit, most)
             self._states = tuple(refreshed(self._pilot.policy, each) for each in self._states)
-            if self._pilot.learn(shown, start, stop, self.results):
+            if self._pilot.learn(shown, start, stop, self.attained):
                 self._follow()
             if self._pilot.looked:
                 self._move_lanes()
@@ -368,6 +386,7 @@ class Join:
         return Join(
             candidate.chosen,
             sum(budgets),
+            goal=self.goal,
             within=within,
             window="count" if form.counting else "time",
             joins=form.shape.joins,
@@ -424,7 +443,9 @@ class Join:
             reserve = policy.reserve
             self._states = tuple(reserve(each, len(time)) for each in self._states)
         unknown = np.full(len(time), -1)
-        rows = kernel.Rows(stream, key, time, deadline, unknown, size[0] if size else unknown[:0])
+        sizes = size[0] if size else unknown[:0]
+        unmatched = np.zeros(len(time), bool)
+        rows = kernel.Rows(stream, key, time, deadline, unknown, sizes, unmatched)
         now = int(self._tables.marks[kernel.NOW])
         nows = np.arange(now - len(time), now) + 1 if self.form.counting else time
         live = self._live()
@@ -598,6 +619,16 @@ class Join:
         return int(self._tables.counts[:, kernel.MATCHED].sum())
 
     @property
+    def rows_matched(self) -> int:
+        """How many rows were in at least one result so far, on all sides."""
+        return int(self._tables.counts[:, kernel.FOUND].sum())
+
+    @property
+    def attained(self) -> int:
+        """How much of its goal the join has reached so far: results, or rows matched."""
+        return self.rows_matched if self.goal == ROWS else self.results
+
+    @property
     def together(self) -> int:
         """How many pairs arrived at the same time (with `together`); they are not results."""
         return int(self._tables.marks[kernel.TOGETHER])
@@ -606,14 +637,19 @@ class Join:
     def counters(self) -> dict[str, np.ndarray]:
         """What happened to the rows so far, per stream."""
         arrived, late, null = self._outside.copy()
-        inside = self._tables.counts.T[:4].copy()
-        counts = [arrived, self._dropped.copy(), late, null, *inside]
+        inside = self._tables.counts.T.copy()
+        counts = [arrived, self._dropped.copy(), late, null, *inside[:4], inside[kernel.FOUND]]
         return dict(zip(COUNTERS, counts, strict=True))
 
     @property
     def held_rows(self) -> np.ndarray:
         """The numbers of the rows held, in the order in which they were kept."""
         return self._tables.held.at["row"][self._live()]
+
+    @property
+    def held_matched(self) -> np.ndarray:
+        """Which of the rows held were in a result already, in the order of `held_rows`."""
+        return self._tables.held.at["matched"][self._live()].astype(bool)
 
     def _live(self) -> np.ndarray:
         return live_slots(self._tables.free, self._tables.held.at["born"])
@@ -662,6 +698,7 @@ class Join:
         *,
         policy: str | Policy | Chosen | None = None,
         budget: int | str | None = "same",
+        goal: str | None = None,
         resized: int | None = None,
         in_bytes: bool | None = None,
         size: npt.ArrayLike | None = None,
@@ -670,13 +707,13 @@ class Join:
 
         With another `budget` (None: no limit) the policy evicts what no longer fits; `resized` is
         what it has been resized to (`resize`), by default what it was when it was saved. Another
-        `policy` meets the held tuples as if they had just arrived, and so does the same one if the
-        budget counts something else now: bytes (`in_bytes=True`, with the payload's `size` of each
-        held tuple in the order of `held.time`) or rows (`in_bytes=False`).
+        `policy` meets the held tuples as if they had just arrived, and so does the same one with
+        another `goal`, or if the budget counts something else now: bytes (`in_bytes=True`, with the
+        payload's `size` of each held tuple in the order of `held.time`) or rows (`in_bytes=False`).
         """
         saved = join_saved.recounted(saved, in_bytes, size)
         header = join_saved.read_header(saved)
-        join = cls(**join_saved.arguments(header, policy, budget))
+        join = cls(**join_saved.arguments(header, policy, budget, goal))
         join_saved.load(join, saved, header, resized)
         return join
 
@@ -688,7 +725,7 @@ def _show(miniature: Join, columns: Columns) -> None:
 
 
 def _found(miniature: Join) -> int:
-    return miniature.results
+    return miniature.attained
 
 
 def _proportion(budgets: list[int]) -> tuple[float, ...]:
@@ -699,9 +736,11 @@ def _budgets(budget: int | None, lanes: int, shares: Sequence[float] | None) -> 
     return [NO_LIMIT] * lanes if budget is None else split_budget(budget, lanes, shares)
 
 
-def _check(budget, within, window, layout, delay, clock, drop, together) -> None:
+def _check(budget, goal, within, window, layout, delay, clock, drop, together) -> None:
     if budget is not None and budget < 1:
         raise BadInput(f"budget must be at least 1, got {budget}")
+    if goal not in GOALS:
+        raise BadInput(f"goal must be 'pairs' or 'rows', got {goal!r}")
     if window not in ("time", "count"):
         raise BadInput(f"window must be 'time' or 'count', got {window!r}")
     if window == "count" and within is None:

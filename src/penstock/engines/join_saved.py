@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import policies
+from ..core.gains import PAIRS
+from ..core.order import AFTER, FRONT, NONE
 from ..core.policy import JOINING, KEEP_ALL, Chosen, Policy, grown
 from . import kernel
 from .saved import expanded, flatten, pack_header, unflatten, unpack_header
@@ -34,6 +36,10 @@ def save(join: "Join") -> dict[str, np.ndarray]:
         del saved["held.row"]
     if join.chosen.policy is KEEP_ALL:  # nobody remembers births: the order of rows tells all
         del saved["held.born"]
+    if join.form.rows:
+        saved["held.standing"] = tables.held.standing[live]
+        saved["spent"] = np.searchsorted(_births(join, live), _births(join, _spent(tables)))
+    saved["matched"] = np.packbits(tables.held.at["matched"][live])
     saved["counts"] = tables.counts.copy()
     saved["marks"] = tables.marks.copy()
     saved["outside"] = join._outside.copy()
@@ -58,6 +64,20 @@ def _columns(join: "Join") -> list[str]:
     return ["time", "deadline", "row", "born", "stream"] + ["size"] * join.form.sized
 
 
+def _births(join: "Join", slots: np.ndarray) -> np.ndarray:
+    return join._tables.held.at["born"][slots]
+
+
+def _spent(tables: kernel.Tables) -> np.ndarray:
+    """Return the slots of the spent tuples, stream after stream, in the order of their lists."""
+    slots = []
+    for front in tables.spent.ends[:, FRONT].tolist():
+        while front != NONE:
+            slots.append(front)
+            front = int(tables.spent.link[front, AFTER])
+    return np.array(slots, np.int64)
+
+
 def _deadlines_follow(join: "Join", times: np.ndarray, deadlines: np.ndarray) -> bool:
     """Tell whether the deadlines can be worked out from the times."""
     if join.within is None or join.form.counting:
@@ -71,6 +91,7 @@ def _header(join: "Join") -> dict[str, Any]:
         "engine": "join",
         "policy": join.chosen.policy.name,
         "params": join.chosen.params,
+        "goal": join.goal,
         "budget": join.budget,
         "first_budget": join._first_budget,
         "budgets": join._budgets,
@@ -120,9 +141,12 @@ def recounted(
 
 
 def arguments(
-    header: dict[str, Any], policy: str | Policy | Chosen | None, budget: int | str | None
+    header: dict[str, Any],
+    policy: str | Policy | Chosen | None,
+    budget: int | str | None,
+    goal: str | None = None,
 ) -> dict[str, Any]:
-    """Return what to make a join with that goes on, perhaps with another policy or budget."""
+    """Return what to make a join with that goes on, perhaps with another policy, budget or goal."""
     layout = header.get("asked_layout", header["layout"])  # states saved before there was one
     shares = None
     if header["budget"] is not None and layout == "split":
@@ -133,6 +157,7 @@ def arguments(
     return {
         "policy": after if after.policy is not KEEP_ALL else policies.DEFAULT,
         "budget": _first_budget(header) if budget == "same" else budget,
+        "goal": _goal(header) if goal is None else goal,
         "within": header["within"],
         "window": header["window"],
         "joins": tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
@@ -158,6 +183,10 @@ def _first_budget(header: dict[str, Any]) -> int | None:
     return header.get("first_budget", header["budget"])  # states saved before there was one
 
 
+def _goal(header: dict[str, Any]) -> str:
+    return header.get("goal", PAIRS)  # states saved before there was one
+
+
 def _before(header: dict[str, Any]) -> Chosen:
     """Return the policy of the join that was saved."""
     return Chosen(policies.named(header["policy"]), header["params"])
@@ -171,7 +200,7 @@ def load(
     `size` is the budget that it has been resized to since it was made.
     """
     same = str(join.chosen) == str(_before(header)) and join._pilot.is_like(saved)
-    same = same and not header.get("recounted")
+    same = same and not header.get("recounted") and join.goal == _goal(header)
     resized = join.budget != _first_budget(header) or bool(header.get("recounted"))
     # A policy's tables keep the scale that they were made for, unless a budget that counts them
     # has become smaller: then it begins anew.
@@ -193,7 +222,7 @@ def load(
     if bound and "lanes" in saved and not resized:
         join._tables.lanes[:, kernel.BUDGET] = saved["lanes"]
     if resized or not same:
-        join._pilot.begin(join.results)
+        join._pilot.begin(join.attained)
 
 
 def _keep_size(join: "Join", budget: int | None) -> None:
@@ -229,6 +258,8 @@ def _load_tuples(
         held.at["row"][slots] = np.arange(count)
     if "held.born" not in saved:
         held.at["born"][slots] = np.arange(count)
+    if "matched" in saved:  # states saved before it was noted lack it
+        held.at["matched"][slots] = np.unpackbits(saved["matched"], count=count)
     claim_slots(join._tables.free, slots)
     return slots
 
@@ -236,7 +267,7 @@ def _load_tuples(
 def _load_totals(join: "Join", saved: dict[str, np.ndarray], header: dict[str, Any]) -> None:
     """Go on counting, and telling the time, where it was left off."""
     tables = join._tables
-    tables.counts[:] = saved["counts"]
+    tables.counts[:, : saved["counts"].shape[1]] = saved["counts"]
     tables.marks[:] = saved["marks"]
     if "held.born" not in saved:
         tables.marks[kernel.BORN] = len(saved["held.time"])
@@ -258,6 +289,12 @@ def _settle(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound
             expanded(grown(unflatten(state, f"policy.{lane}", saved), state))
             for lane, state in enumerate(join._states)
         )
+    known = join.form.rows and "held.standing" in saved
+    spent = np.zeros(0, np.int64)
+    if known:
+        tables.held.standing[slots] = saved["held.standing"]
+        spent = slots[saved["spent"]]
     rebuild = kernel.compile_rebuild(join._pilot.policy, join.form)
-    rebuild(tables, join._states, slots, not bound, int(tables.marks[kernel.NOW]))
+    now = int(tables.marks[kernel.NOW])
+    rebuild(tables, join._states, slots, not bound, known, spent, now)
     join._shrink()

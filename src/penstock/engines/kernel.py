@@ -6,8 +6,8 @@ two-way join pays nothing for what it does not use. One arrival is taken through
 1. the clock moves and the dead leave;
 2. the policy hears of the arrival;
 3. it is matched against the held tuples of the other sides;
-4. it is kept, if it can still match anything: while there is no room the policy names a victim or
-   turns the newcomer away.
+4. it is kept, if it can still match anything: while there is no room a tuple is evicted that is of
+   no use for the goal (`standings.py`), or else the policy names a victim or rejects the newcomer.
 
 Compiled code does not allocate: before an arrival is touched the kernel makes sure that its
 results will fit into `out`, and otherwise comes back for a larger one.
@@ -21,14 +21,18 @@ import numpy as np
 from ..core import expiry as expiries
 from ..core import index as indexes
 from ..core import keymap, stack
+from ..core import order as orders
 from ..core.expiry import Expiry
 from ..core.index import NONE, Index
 from ..core.jit import jit, specialise
+from ..core.order import Order
 from ..core.policy import REFUSE, Policy
 from ..core.shape import Shape
 from ..core.slots import Held
+from .standings import FOUND, make_standings
 
-MATCHED, EXPIRED, EVICTED, REFUSED, TAKEN = range(5)  # columns of counts
+MATCHED, EXPIRED, EVICTED, REFUSED, TAKEN = range(FOUND)  # columns of counts, before FOUND
+COUNTS = FOUND + 1
 NOW, BORN, TOGETHER = range(3)  # places of marks
 USED, BUDGET = range(2)  # columns of lanes
 NEVER = np.iinfo(np.int64).min  # the time before the first row
@@ -44,7 +48,8 @@ class Tables(NamedTuple):
     free: np.ndarray  # int32[capacity + 1]: a stack of free slots
     keys: Index
     expiry: Expiry
-    counts: np.ndarray  # int64[streams, 5]: matched, expired, evicted, refused, taken
+    spent: Order  # a list for each stream; for no slots with the goal of pairs
+    counts: np.ndarray  # int64[streams, COUNTS]: results, expired, evicted, refused, taken, found
     marks: np.ndarray  # int64[3]: time now, tuples kept so far, pairs that came together
     seen: np.ndarray  # int64[streams]: the largest time of each, where the slowest sets the clock
     lanes: np.ndarray  # int64[lanes, 2]: rows or bytes held, rows or bytes allowed
@@ -60,6 +65,7 @@ class Rows(NamedTuple):
     deadline: np.ndarray  # int64[n]; in a count window the number of tuples a window holds
     row: np.ndarray  # int64[n]: the numbers to report
     size: np.ndarray  # int64[n], or empty where the budget counts rows
+    matched: np.ndarray  # bool[n]: written by the kernel: the row matched as it came
 
 
 class Form(NamedTuple):
@@ -70,6 +76,7 @@ class Form(NamedTuple):
     counting: bool  # windows are counted in tuples of the stream
     together: bool  # rows of equal time do not see each other
     sized: bool  # the budget counts bytes
+    rows: bool = False  # the goal is rows that match, not pairs
 
 
 # What asks nothing of the policy is made once for a form, so that it is compiled once.
@@ -131,6 +138,7 @@ def readers(form: Form):
         held.at[room]["stream"] = stream
         held.at[room]["time"] = rows.time[i]
         held.at[room]["row"] = rows.row[i]
+        held.at[room]["matched"] = rows.matched[i]
         if counting:
             held.at[room]["deadline"] = tables.counts[stream, TAKEN] + rows.deadline[i] - 1
         else:
@@ -176,12 +184,14 @@ def _remover(policy: Policy, form: Form):
     """Return the function that takes a tuple out of every table."""
     lane_of, clock_of, _, unhang = places(form)
     on_remove, sized = policy.on_remove, form.sized
+    leave = make_standings(form, policy.on_gain).leave
 
     @jit
     def remove(tables, states, slot, now):
         held = tables.held
-        stream = held.at[slot]["stream"]
+        stream = np.int64(held.at[slot]["stream"])
         on_remove(states[lane_of(stream)], held, slot, now)
+        leave(tables, states[lane_of(stream)], stream, slot, now)
         unhang(tables, stream, slot)
         expiries.leave(tables.expiry, clock_of(stream), held, slot)
         if sized:
@@ -197,7 +207,7 @@ def _prober(policy: Policy, form: Form):
     """Return the function that matches the newcomer with what is held."""
     lane_of, _, _, _ = places(form)
     shape, counting = form.shape, form.counting
-    on_match = policy.on_match
+    on_match, note_match = policy.on_match, make_standings(form).match
     plain, several_joins = shape.is_plain, len(shape.joins) > 1
     legs, sides = shape.legs, shape.sides
     leg_table, side_table = shape.leg_table, shape.side_table
@@ -207,6 +217,7 @@ def _prober(policy: Policy, form: Form):
 
     @jit
     def matched(tables, states, slot, now):
+        note_match(tables, slot)
         on_match(states[lane_of(tables.held.at[slot]["stream"])], tables.held, slot, now)
 
     @jit
@@ -338,12 +349,19 @@ def compile_join(policy: Policy, form: Form):
     in bytes while no slot is free (`need` is SLOTS). With `TALLY` each row has a line of its own in
     `out`, which holds how many results it completed.
     """
-    shape, lanes, counting, together, sized = form
+    shape, lanes, counting, together, sized, _ = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
     lane_of, clock_of, hang, _ = places(form)
     remove = _remover(policy, form)
     probe, foresee = _prober(policy, form)
     seat, look_ahead, clock_at, pair_up = readers(form)
+    standings = make_standings(form, policy.on_gain)
+    stand, enter, spent, replaced = (
+        standings.seat,
+        standings.enter,
+        standings.spent,
+        standings.replaced,
+    )
     attributes = shape.attributes
 
     @jit
@@ -356,15 +374,20 @@ def compile_join(policy: Policy, form: Form):
             remove(tables, states, slot, now)
 
     @jit
-    def make_room(tables, states, lane, room, now):
+    def make_room(tables, states, stream, room, now):
         """Free what the newcomer needs; tell whether it may come in."""
+        lane = lane_of(stream)
         need = np.int64(1)
         if sized:
             need = np.int64(tables.held.at[room]["size"])
         if need > tables.lanes[lane, BUDGET]:
             return False
         while tables.lanes[lane, USED] + need > tables.lanes[lane, BUDGET]:
-            victim = choose_victim(states[lane], tables.held, room, now)
+            victim = spent(tables, lane)
+            if victim == NONE:
+                victim = replaced(tables, stream, room)
+            if victim == NONE:
+                victim = np.int64(choose_victim(states[lane], tables.held, room, now))
             if victim == REFUSE:
                 return False
             tables.counts[tables.held.at[victim]["stream"], EVICTED] += 1
@@ -378,7 +401,8 @@ def compile_join(policy: Policy, form: Form):
         if held.at[room]["deadline"] < clock:  # nothing to come can match it
             tables.counts[stream, EXPIRED] += 1
             return
-        if not make_room(tables, states, lane_of(stream), room, now):
+        stand(tables, stream, room)
+        if not make_room(tables, states, stream, room, now):
             tables.counts[stream, REFUSED] += 1
             return
         slot = stack.pop(tables.free)
@@ -388,12 +412,14 @@ def compile_join(policy: Policy, form: Form):
         held.at[slot]["deadline"] = held.at[room]["deadline"]
         held.at[slot]["row"] = held.at[room]["row"]
         held.at[slot]["stream"] = stream
+        held.at[slot]["matched"] = held.at[room]["matched"]
         if sized:
             held.at[slot]["size"] = held.at[room]["size"]
         held.at[slot]["born"] = tables.marks[BORN]
         tables.marks[BORN] += 1
         hang(tables, stream, slot)
         expiries.enter(tables.expiry, clock_of(stream), held, slot)
+        enter(tables, states[lane_of(stream)], stream, slot, now)
         on_insert(states[lane_of(stream)], held, slot, now)
 
     @jit
@@ -403,6 +429,17 @@ def compile_join(policy: Policy, form: Form):
             on_arrival(states[lane], tables.held, room, now)
 
     @jit
+    def match_all(tables, states, rows, i, stream, room, now, emit, out, found):
+        """Match row `i`, which sits in the waiting room, and note whether it had a result."""
+        before = found
+        found = probe(tables, states, stream, room, now, emit, out, found)
+        rows.matched[i] = found > before
+        tables.held.at[room]["matched"] = found > before
+        if found > before:
+            tables.counts[stream, FOUND] += 1
+        return found
+
+    @jit
     def take_one(tables, states, rows, i, delay, slowest, room, emit, out, found):
         stream = np.int64(rows.stream[i])
         now = tables.marks[NOW] + 1 if counting else max(tables.marks[NOW], rows.time[i])
@@ -410,7 +447,7 @@ def compile_join(policy: Policy, form: Form):
         clock = clock_at(tables, stream, rows.time[i], now, delay, slowest)
         expire(tables, states, clock_of(stream), clock, now)
         announce(tables, states, room, now)
-        found = probe(tables, states, stream, room, now, emit, out, found)
+        found = match_all(tables, states, rows, i, stream, room, now, emit, out, found)
         keep(tables, states, stream, room, clock, now)
         return found
 
@@ -424,7 +461,7 @@ def compile_join(policy: Policy, form: Form):
             seat(tables, rows, i, room)
             announce(tables, states, room, now)
             stream = np.int64(rows.stream[i])
-            found = probe(tables, states, stream, room, now, emit, out, found)
+            found = match_all(tables, states, rows, i, stream, room, now, emit, out, found)
             pair_up(tables, rows, first, i)
         expire(tables, states, 0, now + 1, now)
         for i in range(first, last):
@@ -490,26 +527,33 @@ def compile_join(policy: Policy, form: Form):
 
 @functools.cache
 def compile_rebuild(policy: Policy, form: Form):
-    """Return `rebuild(tables, states, live, adopt, now)`: put restored tuples back into place.
+    """Return `rebuild(tables, states, live, adopt, known, spent, now)`: put restored tuples back.
 
     `live` are their slots in the order of birth. With `adopt` the policy meets each of them as if
-    it had just been kept.
+    it had just been kept. Where standings are `known` they stay as they are, and the `spent` are
+    listed in this order; else they are worked out.
     """
     lane_of, clock_of, hang, _ = places(form)
     on_insert, sized = policy.on_insert, form.sized
+    enter = make_standings(form).enter
 
-    def rebuild(tables, states, live, adopt, now):
+    def rebuild(tables, states, live, adopt, known, spent, now):
         held = tables.held
         for slot in live:
-            stream = held.at[slot]["stream"]
+            stream = np.int64(held.at[slot]["stream"])
             hang(tables, stream, slot)
+            if not known:
+                enter(tables, states[lane_of(stream)], stream, slot, now)
             expiries.enter(tables.expiry, clock_of(stream), held, slot)
             if sized:
                 tables.lanes[lane_of(stream), USED] += held.at[slot]["size"]
             else:
                 tables.lanes[lane_of(stream), USED] += 1
+        for slot in spent:
+            orders.push_back(tables.spent, np.int64(held.at[slot]["stream"]), slot)
+        for slot in live:
             if adopt:
-                on_insert(states[lane_of(stream)], held, slot, now)
+                on_insert(states[lane_of(held.at[slot]["stream"])], held, slot, now)
 
     return specialise(rebuild)
 
@@ -518,13 +562,14 @@ def compile_rebuild(policy: Policy, form: Form):
 def compile_shrink(policy: Policy, form: Form):
     """Return `shrink(tables, states, live, gone, now)`: evict until every lane fits its budget.
 
-    `live` are the slots in use in the order of birth, `gone` a False for every slot. The policy
-    chooses as it would for a newcomer like the oldest tuple; if it would reject that one, the
-    oldest itself is evicted.
+    `live` are the slots in use in the order of birth, `gone` a False for every slot. After what is
+    spent the policy chooses as it would for a newcomer like the oldest tuple; if it would reject
+    that one, the oldest itself is evicted.
     """
     lane_of, _, _, _ = places(form)
-    remove = _remover(policy, form)
+    remove, spent = _remover(policy, form), make_standings(form).spent
     choose_victim, attributes = policy.choose_victim, form.shape.attributes
+    rows, legs = form.rows, form.shape.legs
 
     @jit
     def evict(tables, states, lane, oldest, room, now):
@@ -534,7 +579,12 @@ def compile_shrink(policy: Policy, form: Form):
         held.at[room]["stream"] = held.at[oldest]["stream"]
         held.at[room]["time"] = held.at[oldest]["time"]
         held.at[room]["deadline"] = held.at[oldest]["deadline"]
-        victim = np.int64(choose_victim(states[lane], held, room, now))
+        if rows:
+            for leg in range(legs):
+                held.standing[room, leg] = held.standing[oldest, leg]
+        victim = spent(tables, lane)
+        if victim == NONE:
+            victim = np.int64(choose_victim(states[lane], held, room, now))
         if victim == REFUSE:
             victim = oldest
         tables.counts[held.at[victim]["stream"], EVICTED] += 1

@@ -584,9 +584,9 @@ def _cache_line(chosen: Chosen, model: Any) -> Line:
 
 def _empty(capacity: int, sized: bool) -> Held:
     """Return room for `capacity` rows; keys lie apart, since a hit looks at nothing else."""
-    at = make_held(capacity, 1, sized=sized).at
-    at["deadline"] = FOREVER
-    return Held(np.zeros((capacity + 1, 1), np.int64), at)
+    held = make_held(capacity, 1, sized=sized)
+    held.at["deadline"] = FOREVER
+    return held._replace(key=np.zeros((capacity + 1, 1), np.int64))
 
 
 def _grown(old: Held, capacity: int, sized: bool) -> Held:

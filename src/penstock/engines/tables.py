@@ -5,9 +5,10 @@ import numpy as np
 from ..core import index as indexes
 from ..core import keymap, stack
 from ..core.expiry import make_expiry
+from ..core.order import make_order
 from ..core.policy import grown
 from ..core.slots import chains, grow_held, make_held
-from .kernel import NEVER, Form, Tables
+from .kernel import COUNTS, NEVER, Form, Tables
 
 
 def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
@@ -15,13 +16,14 @@ def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
     shape = form.shape
     lanes = np.zeros((form.lanes, 2), np.int64)
     lanes[:, 1] = budgets
-    held = make_held(capacity, shape.attributes, shape.legs, form.sized)
+    held = make_held(capacity, shape.attributes, shape.legs, form.sized, form.rows)
     return Tables(
         held,
         stack.make_stack(0, capacity, capacity),
         indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs, chains(held)),
         make_expiry(capacity, shape.streams if form.counting else 1),
-        np.zeros((shape.streams, 5), np.int64),
+        make_order(capacity if form.rows else 0, shape.streams),
+        np.zeros((shape.streams, COUNTS), np.int64),
         np.array([-1 if form.counting else NEVER, 0, 0], np.int64),
         np.full(shape.streams, NEVER),
         lanes,
@@ -71,6 +73,7 @@ def grow_tables(form: Form, old: Tables, capacity: int) -> Tables:
         free=stack.grow_stack(old.free, capacity),
         keys=_grow_index(form, old.keys, capacity, chains(held)),
         expiry=grown(old.expiry, make_expiry(capacity, len(old.expiry.ends))),
+        spent=grown(old.spent, make_order(capacity if form.rows else 0, form.shape.streams)),
     )
 
 

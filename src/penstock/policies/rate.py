@@ -93,9 +93,11 @@ def score(state, held, slot, now):
     # What is needed of a held tuple lies in small arrays: its record would be a cache miss more.
     if slot == len(held.at) - 1:
         forecasts.look_up(state.forecast, held, slot, 0, state.newcomer)
-        worth = forecasts.expected(state.forecast, held.at[slot]["stream"], 0, state.newcomer)
+        stream = held.at[slot]["stream"]
+        worth = forecasts.expected(state.forecast, held, slot, stream, state.newcomer, 0)
     else:
-        worth = forecasts.expected(state.forecast, state.stream[slot], slot, state.entry)
+        stream = state.stream[slot]
+        worth = forecasts.expected(state.forecast, held, slot, stream, state.entry, slot)
     if state.remains[0]:
         worth *= np.float64(held.at[slot]["deadline"]) - now + 1  # as integers FOREVER would wrap
     return worth

@@ -1,0 +1,39 @@
+"""What a partner's arrival gains through a held tuple: by goal a result, or rows that are matched.
+
+With the goal *pairs* it is one result, whatever the tuple. With the goal *rows* what counts is rows
+that find at least one partner, and an arrival meets all held partners of its key at once. So a
+tuple gains itself, if it has not matched yet, and the arrival, if it is the newest of its side and
+key: the newest one lives longest and serves every arrival as well as the older ones. A tuple that
+has matched and is not the newest gains nothing any more: it is *spent*.
+
+The gains are kept as small numbers, a *standing* for each leg. `docs/decisions/0026-goals.md`
+derives them.
+"""
+
+import numpy as np
+
+from .jit import jit
+
+PAIRS, ROWS = "pairs", "rows"
+GOALS = (PAIRS, ROWS)
+
+# Standings. From WAITS on a tuple has not matched and is not the newest; it waits with others of
+# its side and key that came before it and wait too. The more of them, the less likely is a partner.
+SPENT, SERVES, FRESH, WAITS = range(4)
+MOST = 255
+SERVED = 1.0  # what the arrival counts, beside the held tuple itself
+GAIN = np.array([0.0, SERVED, 1.0 + SERVED] + [1.0 / n for n in range(2, MOST)])
+
+
+@jit
+def gain(held, slot, leg):
+    """Return what the next partner of a tuple on a leg gains; with the goal of pairs always 1."""
+    if len(held.standing) == 0:
+        return 1.0
+    return GAIN[held.standing[slot, leg]]
+
+
+@jit
+def behind(standing):
+    """Return the standing of a waiting tuple whose next older one has this standing."""
+    return min(MOST, standing + 1) if standing >= WAITS else WAITS

@@ -1,0 +1,153 @@
+"""Which held tuples have matched, what that leaves them worth, and which are spent.
+
+With the goal of rows the standing of a tuple (`core/gains.py`) changes when it matches for the
+first time, when a newer one of its side and key is kept, and when that one leaves before it. Spent
+tuples wait in a list for each stream, in the order in which they were spent, and are evicted before
+the policy is asked: they are of no use for the goal, and are held only while there is room.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..core import gains
+from ..core import index as indexes
+from ..core import order as orders
+from ..core.gains import FRESH, SERVES, SPENT
+from ..core.index import NONE
+from ..core.jit import jit
+from ..core.policy import nothing
+
+if TYPE_CHECKING:
+    from .kernel import Form
+
+FOUND = 5  # the column of counts: rows that have had a result
+
+
+class Standings(NamedTuple):
+    """What a kernel calls when something happens to a tuple; idle with the goal of pairs."""
+
+    match: Callable  # (tables, slot): a held tuple has a result
+    seat: Callable  # (tables, stream, room): the newcomer is about to ask for room
+    enter: Callable  # (tables, state, stream, slot, now): it is held, and in the index
+    leave: Callable  # (tables, state, stream, slot, now): it is about to leave the index
+    spent: Callable  # (tables, lane): a tuple to evict, or NONE
+    replaced: Callable  # (tables, stream, room): one that the newcomer makes a spent one, or NONE
+
+
+def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
+    """Return the functions for a form; `on_gain` is the policy's hook."""
+    rows, lanes, streams = form.rows, form.lanes, form.shape.streams
+    legs, leg_table = form.shape.legs, form.shape.leg_table
+
+    @jit
+    def is_spent(held, slot):
+        for leg in range(legs):
+            if held.standing[slot, leg] != SPENT:
+                return False
+        return True
+
+    @jit
+    def newest(tables, stream, slot):
+        """Say that a tuple is the newest on all of its legs."""
+        held = tables.held
+        for leg in range(legs):
+            if leg_table[stream, leg, 0] < 0:
+                held.standing[slot, leg] = SPENT
+            else:
+                held.standing[slot, leg] = SERVES if held.at[slot]["matched"] else FRESH
+
+    @jit
+    def match(tables, slot):
+        at = tables.held.at
+        if at[slot]["matched"]:
+            return
+        at[slot]["matched"] = 1
+        stream = np.int64(at[slot]["stream"])
+        tables.counts[stream, FOUND] += 1
+        if rows:
+            standing = tables.held.standing
+            for leg in range(legs):
+                standing[slot, leg] = SERVES if standing[slot, leg] == FRESH else SPENT
+            if is_spent(tables.held, slot):
+                orders.push_back(tables.spent, stream, slot)
+
+    @jit
+    def seat(tables, stream, room):
+        if rows:
+            newest(tables, stream, room)
+
+    @jit
+    def enter(tables, state, stream, slot, now):
+        if not rows:
+            return
+        held, chain = tables.held, tables.keys.chain
+        newest(tables, stream, slot)
+        for leg in range(legs):
+            if leg_table[stream, leg, 0] < 0:
+                break
+            old = np.int64(chain[slot, leg]["older"])
+            if old == NONE:
+                continue
+            if held.at[old]["matched"]:
+                held.standing[old, leg] = SPENT
+                if is_spent(held, old):
+                    orders.push_back(tables.spent, stream, old)
+            else:
+                older = np.int64(chain[old, leg]["older"])
+                next_older = SPENT if older == NONE else np.int64(held.standing[older, leg])
+                held.standing[old, leg] = gains.behind(next_older)
+            on_gain(state, held, old, now)
+
+    @jit
+    def leave(tables, state, stream, slot, now):
+        if not rows:
+            return
+        held, chain = tables.held, tables.keys.chain
+        if is_spent(held, slot):
+            orders.unlink(tables.spent, stream, slot)
+        for leg in range(legs):
+            if leg_table[stream, leg, 0] < 0:
+                break
+            old = np.int64(chain[slot, leg]["older"])
+            if old == NONE or chain[slot, leg]["newer"] != NONE:
+                continue
+            if is_spent(held, old):
+                orders.unlink(tables.spent, stream, old)
+            held.standing[old, leg] = SERVES if held.at[old]["matched"] else FRESH
+            on_gain(state, held, old, now)
+
+    @jit
+    def spent(tables, lane):
+        """Return the tuple spent first, of the stream that has most of them."""
+        if not rows:
+            return np.int64(NONE)
+        which = np.int64(lane)
+        if lanes == 1:
+            for stream in range(1, streams):
+                if orders.size(tables.spent, stream) > orders.size(tables.spent, which):
+                    which = np.int64(stream)
+        return orders.front(tables.spent, which)
+
+    @jit
+    def replaced(tables, stream, room):
+        if not rows:
+            return np.int64(NONE)
+        held, index = tables.held, tables.keys
+        for leg in range(legs):
+            join, side = leg_table[stream, leg, 0], leg_table[stream, leg, 1]
+            if join < 0:
+                break
+            entry = indexes.find(index, join, held.key[room, leg_table[stream, leg, 2]])
+            old = np.int64(NONE) if entry == NONE else indexes.head(index, entry, side)
+            if old != NONE and held.at[old]["matched"]:
+                others = 0
+                for other in range(legs):
+                    if other != leg and held.standing[old, other] != SPENT:
+                        others += 1
+                if others == 0:
+                    return old
+        return np.int64(NONE)
+
+    return Standings(match, seat, enter, leave, spent, replaced)
