@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from .. import policies
 from ..core.policy import JOINING
+from ..counting import LossyCounter
 from ..engines import Join, standing
 from ..engines.ledger import Ledger
 from ..engines.ledger import decode as read_digest
@@ -31,13 +32,16 @@ from .watched import placed
 TOLD = 10  # keys that the figures of a query name,
 HOT = 0.005  # if they have at least this share of the rows
 LONGEST = 100  # characters of a key that are told
-COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
+PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
+ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
+COUNTED = ("arrived", "late", "null", "found", "expired", "evicted", "refused")
 
 
 def counter_names(streams: int) -> list[str]:
     """Return the names of the counters that every bucket reports."""
     names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
     names += ["no_time", "matched", "held", "bytes", "share", *(f"shadow_{each}" for each in SUMS)]
+    names += [f"rows_{each}_{stream}" for each in SUMS for stream in range(streams)]
     return names + standing.names(JOINING)
 
 
@@ -52,6 +56,7 @@ class Bucket(Streaming):
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
         self.shadow: PairShadow | KeyShadow | None = None
+        self.pairs = LossyCounter(PAIRS_ERROR)  # results by key, under a budget
         if state is None:
             self.join = make_join(plan, number)
             if plan.budget is not None:
@@ -76,6 +81,8 @@ class Bucket(Streaming):
         )
         self.join.delay = self.plan.delay
         self.totals = dict(stored.totals)
+        pairs = stored.part("pairs.")
+        self.pairs = LossyCounter.restore(pairs) if pairs else self.pairs
         self._resume_shadow(stored.part("shadow."), saved, number)
         if self.join.held < len(saved["held.time"]):  # a smaller budget: some had to go
             self._drop(saved["held.stream"])
@@ -130,13 +137,14 @@ class Bucket(Streaming):
             if packet:
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
         if not any(tables) and self.stored_bytes and not (self.ledger and batch.digests):
-            return Ending(self._report(self.stored_bytes), None)
+            return Ending(self._report(self.stored_bytes), None, self._told_keys())
         self._take_share(batch.digests)
         sides = self._sides(tables)
         for part in self._results(sides):
             self.totals["matched"] += part.total
             if self.shadow is not None:
                 self.shadow.found(sides, part)
+                self._count_pairs(sides, part)
             yield from part.packets
         if batch.latest is not None:
             self.join.advance(batch.latest)
@@ -145,7 +153,7 @@ class Bucket(Streaming):
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
-        return Ending(self._report(len(state)), state, self._hottest())
+        return Ending(self._report(len(state)), state, self._told_keys())
 
     def _take_share(self, digests: Sequence[bytes]) -> None:
         """Bring the engine to the share of the budget that it may have in this micro-batch."""
@@ -157,19 +165,32 @@ class Bucket(Streaming):
         if self.join.held < len(before):
             self._drop(before)
 
-    def _hottest(self) -> str | None:
+    def _count_pairs(self, sides: list[Side], part: Results) -> None:
+        """Count results by key; a key of another join is another key."""
+        for join, rows in part.found:
+            first = self.plan.joins[join][0][0]
+            self.pairs.push(sides[first].key[rows[:, 0]] + join * ANOTHER)
+
+    def _told_keys(self) -> str | None:
+        """Return what a person is told of this bucket's keys, as JSON: the frequent ones with their
+        share of the rows, and the most results that a key has."""
+        if self.shadow is None:
+            return None
+        pairs = self.pairs.most(TOLD).lowest.tolist()
+        return json.dumps({"hottest": self._hottest(), "pairs": pairs})
+
+    def _hottest(self) -> list[tuple[str, float]]:
         """Return the keys of this bucket that are frequent, with their share of the rows."""
         if self.ledger is None:
-            return None
+            return []
         found = self.ledger.hottest(TOLD)
         keys = np.array([key for _, key, _ in found], np.int64)
         mine = bucket_of(keys, self.plan.buckets) == self.number
-        told = [
+        return [
             (self._name_of(join, key), round(share, 4))
             for (join, key, share), here in zip(found, mine, strict=True)
             if here and share >= HOT
         ]
-        return json.dumps(told) if told else None
 
     def _name_of(self, join: int, key: int) -> str:
         """Return a key as a person reads it, as far as a row with it is held."""
@@ -255,6 +276,8 @@ class Bucket(Streaming):
         if self.ledger is not None:
             arrays |= {f"ledger.{name}": array for name, array in self.ledger.save().items()}
             arrays["ledger.in_bytes"] = np.array([self.plan.in_bytes])
+        if self.shadow is not None:
+            arrays |= {f"pairs.{name}": array for name, array in self.pairs.save().items()}
         return Stored(self.plan.fingerprint, arrays, self.payloads, self.totals)
 
     def _report(self, state_bytes: int) -> dict[str, float]:
@@ -269,6 +292,14 @@ class Bucket(Streaming):
         report["bytes"] = float(self.join.used if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
+        each = (
+            [no_sums()] * len(self.plan.inputs) if self.shadow is None else self.shadow.row_sums()
+        )
+        report |= {
+            f"rows_{name}_{stream}": value
+            for stream, sums in enumerate(each)
+            for name, value in sums.items()
+        }
         return report | standing.counters(self.join, JOINING)
 
 

@@ -37,7 +37,9 @@ class Units(NamedTuple):
     chance: np.ndarray  # float64: how likely it was to be watched
     later: np.ndarray  # bool: a partner has come after it
     found: np.ndarray  # bool: the join has matched it
-    above: np.ndarray  # int64: of the rows of its side and key since, the first time from its own on
+    above: (
+        np.ndarray
+    )  # int64: of the rows of its side and key since, the first time from its own on
     below: np.ndarray  # int64: and the last time before its own
     met: np.ndarray  # int64: its followers so far
     lost: np.ndarray  # int64: those of them that expired without any match

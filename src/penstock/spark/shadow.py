@@ -147,6 +147,10 @@ class KeyShadow:
         self.past = dict(zip(SUMS, map(float, saved["past"]), strict=True))
         self.share, self.gone = float(saved["share"][0]), int(saved["gone"][0])
 
+    def row_sums(self) -> list[dict[str, float]]:
+        """Return sums that support no estimate of lost rows, which need a join of two."""
+        return [no_sums() | {"blind": float(self.gone)} for _ in self.plan.inputs]
+
     def sums(self) -> dict[str, float]:
         """Return what the estimate needs."""
         if not self.share:
