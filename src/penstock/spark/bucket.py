@@ -292,12 +292,11 @@ class Bucket(Streaming):
         report["bytes"] = float(self.join.used if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
-        each = (
-            [no_sums()] * len(self.plan.inputs) if self.shadow is None else self.shadow.row_sums()
-        )
+        nothing = [no_sums()] * len(self.plan.inputs)
+        of_rows = self.shadow.row_sums() if self.shadow is not None else nothing
         report |= {
             f"rows_{name}_{stream}": value
-            for stream, sums in enumerate(each)
+            for stream, sums in enumerate(of_rows)
             for name, value in sums.items()
         }
         return report | standing.counters(self.join, JOINING)

@@ -39,8 +39,8 @@ class Units(NamedTuple):
     found: np.ndarray  # bool: the join has matched it
     above: (
         np.ndarray
-    )  # int64: of the rows of its side and key since, the first time from its own on
-    below: np.ndarray  # int64: and the last time before its own
+    )  # int64: the first time from its own on, of rows of its side and key since
+    below: np.ndarray  # int64: and the last one before its own
     met: np.ndarray  # int64: its followers so far
     lost: np.ndarray  # int64: those of them that expired without any match
     open: np.ndarray  # int64: those of them that are open, all unmatched
