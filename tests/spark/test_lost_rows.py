@@ -95,5 +95,5 @@ def test_rows_of_hot_keys_are_closed_at_once():
         watch.settle([np.ones(5000, bool)] * 2, start)
         for side in range(2):
             watch.keep(side, np.full(5001, -1))
-    assert len(watch.units.key) < 50
+    assert len(watch.units.group) < 50
     assert len(watch.followers.key) == 0

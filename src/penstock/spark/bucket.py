@@ -34,7 +34,7 @@ HOT = 0.005  # if they have at least this share of the rows
 LONGEST = 100  # characters of a key that are told
 PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
 ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
-COUNTED = ("arrived", "late", "null", "found", "expired", "evicted", "refused")
+COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
 
 
 def counter_names(streams: int) -> list[str]:
