@@ -34,7 +34,7 @@ HOT = 0.005  # if they have at least this share of the rows
 LONGEST = 100  # characters of a key that are told
 PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
 ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
-COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
+COUNTED = ("arrived", "late", "null", "rows_matched", "expired", "evicted", "refused")
 
 
 def counter_names(streams: int) -> list[str]:
@@ -75,6 +75,7 @@ class Bucket(Streaming):
             saved,
             policy=self.plan.policy,
             budget=bucket_budget(self.plan, number),
+            goal=self.plan.goal,
             resized=share,
             sized=self.plan.in_bytes,
             size=_held_sizes(saved["held.stream"], self.payloads) if unsized else None,
@@ -112,8 +113,9 @@ class Bucket(Streaming):
             return
         self.shadow = make_shadow(self.plan, number)
         held = placed(saved["held.stream"], saved["held.key"][:, 0], saved["held.time"])
+        matched = np.unpackbits(saved["matched"], count=len(held.key)).astype(bool)
         evicted_now = len(saved["held.time"]) - self.join.held
-        self.shadow.resume(shadow, held, self._gone() - evicted_now)
+        self.shadow.resume(shadow, held, matched, self._gone() - evicted_now)
 
     def _gone(self) -> int:
         """Return how many rows were evicted or rejected so far."""
@@ -325,6 +327,7 @@ def make_join(plan: Plan, number: int) -> Join:
     return Join(
         plan.policy,
         bucket_budget(plan, number),
+        goal=plan.goal,
         within=plan.within,
         joins=plan.joins,
         layout=plan.layout,

@@ -107,7 +107,7 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
     evicted, refused = each("evicted"), each("refused")
     gone = sum(evicted) + sum(refused)
     recall = estimate(sums, row["matched"], gone)
-    found = each("found")
+    found = each("rows_matched")
     rows = [
         estimate({name: row[f"rows_{name}_{stream}"] for name in SUMS}, found[stream], gone)
         for stream in inputs

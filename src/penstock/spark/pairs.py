@@ -143,8 +143,10 @@ class PairShadow:
             self.rows = self.rows.pick(~ended)
             self._places = None
 
-    def resume(self, saved: dict[str, np.ndarray], held: Placed, gone: int) -> None:
-        """Go on beside a join that holds rows and lost some before."""
+    def resume(
+        self, saved: dict[str, np.ndarray], held: Placed, matched: np.ndarray, gone: int
+    ) -> None:
+        """Go on beside a join that holds rows, some of them matched, and lost others before."""
         before = 0.0
         if "past" in saved:
             before = float(saved["share"][0])
@@ -153,8 +155,12 @@ class PairShadow:
             self.past["blind"], self.gone = float(gone), gone
         if before and not self.share:
             self._close(self.rows.at >= 0)
+            self.lost_rows.close_held()
         if self.share and not before:
-            self._watch(held)
+            new = self._watch(held)
+            self.lost_rows.take(held, new, self.rows.chance[len(self.rows.key) - len(new) :])
+            sides = range(len(self.partner))
+            self.lost_rows.settle([matched[held.side == side] for side in sides], None)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""

@@ -99,7 +99,9 @@ class KeyShadow:
     def keep(self, number: int, kept: np.ndarray, size: int) -> None:
         """Do nothing: keys are watched, whichever of their rows are held."""
 
-    def resume(self, saved: dict[str, np.ndarray], held: Placed, gone: int) -> None:
+    def resume(
+        self, saved: dict[str, np.ndarray], held: Placed, matched: np.ndarray, gone: int
+    ) -> None:
         """Go on beside a join that holds rows and lost some before."""
         wanted = self.share
         if "past" not in saved:  # no keys were watched, or by an earlier version
