@@ -303,7 +303,10 @@ class LostRows:
         self._rows = Placed(*(np.zeros(0, np.int64) for _ in Placed._fields))
 
     def take(self, rows: Placed, watched: np.ndarray, chance: np.ndarray) -> None:
-        """Take rows in order; `watched` are the places of those that are drawn, by `chance`."""
+        """Take rows in the order of (time, side), so that groups lie side by side.
+
+        `watched` are the places of those that are drawn, by `chance`.
+        """
         self._rows = rows
         keys = self.groups.key, self.followers.key, rows.key[watched]
         names = np.unique(np.concatenate(keys))

@@ -157,10 +157,11 @@ class PairShadow:
             self._close(self.rows.at >= 0)
             self.lost_rows.close_held()
         if self.share and not before:
+            found = [matched[held.side == side] for side in range(len(self.partner))]
+            held = held.pick(np.lexsort((held.side, held.time)))
             new = self._watch(held)
             self.lost_rows.take(held, new, self.rows.chance[len(self.rows.key) - len(new) :])
-            sides = range(len(self.partner))
-            self.lost_rows.settle([matched[held.side == side] for side in sides], None)
+            self.lost_rows.settle(found, None)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
