@@ -4,7 +4,8 @@ python bench/coverage.py --json bench/results/coverage.json   # over ten minutes
 
 Each run draws a stream, joins it in two buckets with a budget as Spark would, and compares the
 intervals that `metrics` reports at the end, of pairs and of the rows of each side, with the recall
-that an exact join tells. Every seed is another stream and another sample. Policies take turns from seed to seed.
+that an exact join tells. Every seed is another stream and another sample. Policies take turns
+from seed to seed.
 """
 
 import argparse
