@@ -3,8 +3,9 @@
 python bench/coverage.py --json bench/results/coverage.json   # over ten minutes; --seeds 50: fewer
 
 Each run draws a stream, joins it in two buckets with a budget as Spark would, and compares the
-interval that `metrics` reports at the end with the recall that an exact join tells. Every seed is
-another stream and another sample. Policies take turns from seed to seed.
+intervals that `metrics` reports at the end, of pairs and of the rows of each side, with the recall
+that an exact join tells. Every seed is another stream and another sample. Policies take turns
+from seed to seed.
 """
 
 import argparse
@@ -56,11 +57,22 @@ class Run(NamedTuple):
     """One estimate, and the truth."""
 
     told: Metrics
-    truth: float
+    truth: float  # recall of pairs
+    rows: tuple[float, ...]  # recall of the rows of each side
 
     @property
     def covers(self) -> bool:
         return self.told.recall_low <= self.truth <= self.told.recall_high
+
+    @property
+    def covers_rows(self) -> list[bool]:
+        ends = zip(self.told.row_recall_low, self.rows, self.told.row_recall_high, strict=True)
+        return [low <= truth <= high for low, truth, high in ends]
+
+    @property
+    def row_widths(self) -> list[float]:
+        ends = zip(self.told.row_recall_low, self.told.row_recall_high, strict=True)
+        return [high - low for low, high in ends]
 
 
 def cells() -> Iterator[Cell]:
@@ -98,18 +110,19 @@ def run(cell: Cell, seed: int, share: float = SHARE) -> Run:
     )
     columns = drawn(cell, seed)
     totals: Counter[str] = Counter()
-    everything = 0
+    everything, rows = 0, np.zeros(2)
     for number in range(BUCKETS):
         mine = [column[columns[1] % BUCKETS == number] for column in columns]
         exact = Join(within=WITHIN)
         exact.push(*mine[:3], emit=False)
         everything += exact.results
+        rows += exact.counters["rows_matched"]
         bucket = Bucket(plan, number)
         for part in np.array_split(np.arange(len(mine[0])), BATCHES):
             outcome = bucket.take(packets(*(column[part] for column in mine)))
         totals.update(outcome.totals)
     told = read_join(dict(totals) | {"inputs": 2}, BATCHES)
-    return Run(told, told.matches / everything)
+    return Run(told, told.matches / everything, tuple(told.rows_matched / rows))
 
 
 def measure(cell: Cell, seeds: Iterable[int]) -> dict[str, Any]:
@@ -123,23 +136,28 @@ def measure(cell: Cell, seeds: Iterable[int]) -> dict[str, Any]:
         "recall": float(np.mean([each.truth for each in runs])),
         "width": float(np.mean(width)),
         "error": float(np.mean(error)),
+        "rows_covered": float(np.mean([each.covers_rows for each in runs])),
+        "rows_recall": float(np.mean([each.rows for each in runs])),
+        "rows_width": float(np.mean([each.row_widths for each in runs])),
     }
 
 
-def table(found: list[dict[str, Any]]) -> Table:
-    """Return one line per kind of stream, one column per budget."""
+def table(found: list[dict[str, Any]], of: str = "") -> Table:
+    """Return one line per kind of stream, one column per budget; of pairs, or of `rows_`."""
     shown = Table("times", "sides", "zipf", *(f"{budget:.0%}" for budget in BUDGETS))
     by_cell = {Cell(*(each[name] for name in Cell._fields)): each for each in found}
     for kind in dict.fromkeys(cell._replace(budget=0) for cell in by_cell):
         mine = [by_cell.get(kind._replace(budget=budget)) for budget in BUDGETS]
-        shown.add_row(kind.times, kind.sides, str(kind.power), *map(_entry, mine))
+        entries = (_entry(each, of) for each in mine)
+        shown.add_row(kind.times, kind.sides, str(kind.power), *entries)
     return shown
 
 
-def _entry(found: dict[str, Any] | None) -> str:
+def _entry(found: dict[str, Any] | None, of: str) -> str:
     if found is None:
         return ""
-    return f"{found['covered']:.1%} ({found['recall']:.2f} ± {found['width'] / 2:.3f})"
+    recall, width = found[f"{of}recall"], found[f"{of}width"]
+    return f"{found[f'{of}covered']:.1%} ({recall:.3f} ± {width / 2:.3f})"
 
 
 def main() -> None:
@@ -149,7 +167,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures here")
     chosen = parser.parse_args()
     found = [measure(cell, range(chosen.seeds)) for cell in track(list(cells()))]
-    Console(width=200).print(table(found))
+    for of in ("", "rows_"):
+        Console(width=200).print(table(found, of))
     if chosen.json:
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
         chosen.json.write_text(json.dumps(found, indent=1))

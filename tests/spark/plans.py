@@ -33,6 +33,7 @@ def make_plan(*, text_key=False, joins=TWO_WAY, inputs=2, **options) -> Plan:
         "budget": None,
         "in_bytes": False,
         "policy": "clock",
+        "goal": "pairs",
         "layout": "unified",
         "buckets": 1,
         "partitions": 1,
@@ -95,6 +96,7 @@ class Engine:
         self.join = Join(
             plan.policy,
             bucket_budget(plan, number),
+            goal=plan.goal,
             within=plan.within,
             joins=plan.joins,
             layout=plan.layout,

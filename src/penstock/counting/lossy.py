@@ -118,6 +118,12 @@ class LossyCounter:
         found = found[np.lexsort((found[:, KEY], -found[:, COUNT]))]
         return Frequent(found[:, KEY], found[:, COUNT], found[:, COUNT] + found[:, SLACK])
 
+    def most(self, keys: int) -> Frequent:
+        """Return the keys that came most often as far as is known, at most so many."""
+        found = self._entries()
+        found = found[np.lexsort((found[:, KEY], -found[:, COUNT]))][:keys]
+        return Frequent(found[:, KEY], found[:, COUNT], found[:, COUNT] + found[:, SLACK])
+
     def merge(self, other: "LossyCounter") -> None:
         """Take in what another counter saw, as if its stream had been part of this one.
 

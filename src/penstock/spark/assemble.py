@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..core.durations import LONGEST, in_words, microseconds
+from ..core.gains import GOALS
 from ..core.shape import Joins
 from ..errors import BadInput
 from .bucket import Bucket, check_engine, counter_names, make_join
@@ -34,6 +35,7 @@ class Options:
     within: Span | None
     budget: int | str | None
     policy: str
+    goal: str
     delay: Span | None
     layout: str
     buckets: int | None
@@ -77,6 +79,7 @@ def make_plan(
         budget=chosen.amount,
         in_bytes=chosen.in_bytes,
         policy=options.policy,
+        goal=choice(options.goal, "goal", GOALS),
         layout=choice(options.layout, "layout", ("unified", "split")),
         buckets=count,
         labels=tuple(labels(count, parts)),

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from .. import policies
 from ..core.policy import JOINING
+from ..counting import LossyCounter
 from ..engines import Join, standing
 from ..engines.ledger import Ledger
 from ..engines.ledger import decode as read_digest
@@ -32,13 +33,16 @@ from .watched import placed
 TOLD = 10  # keys that the figures of a query name,
 HOT = 0.005  # if they have at least this share of the rows
 LONGEST = 100  # characters of a key that are told
-COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
+PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
+ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
+COUNTED = ("arrived", "late", "null", "rows_matched", "expired", "evicted", "refused")
 
 
 def counter_names(streams: int) -> list[str]:
     """Return the names of the counters that every bucket reports."""
     names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
     names += ["no_time", "matched", "held", "bytes", "share", *(f"shadow_{each}" for each in SUMS)]
+    names += [f"rows_{each}_{stream}" for each in SUMS for stream in range(streams)]
     return names + standing.names(JOINING)
 
 
@@ -53,6 +57,7 @@ class Bucket(Streaming):
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
         self.shadow: PairShadow | KeyShadow | None = None
+        self.pairs = LossyCounter(PAIRS_ERROR)  # results by key, under a budget
         if state is None:
             self.join = make_join(plan, number)
             if plan.budget is not None:
@@ -71,12 +76,15 @@ class Bucket(Streaming):
             saved,
             policy=self.plan.policy,
             budget=bucket_budget(self.plan, number),
+            goal=self.plan.goal,
             resized=share,
             in_bytes=self.plan.in_bytes,
             size=_held_sizes(saved["held.stream"], self.payloads) if unsized else None,
         )
         self.join.delay = self.plan.delay
         self.totals = dict(stored.totals)
+        pairs = stored.part("pairs.")
+        self.pairs = LossyCounter.restore(pairs) if pairs else self.pairs
         self._resume_shadow(stored.part("shadow."), saved, number)
         if self.join.held < len(saved["held.time"]):  # a smaller budget: some had to go
             self._drop(saved["held.stream"])
@@ -108,8 +116,9 @@ class Bucket(Streaming):
             return
         self.shadow = make_shadow(self.plan, number)
         held = placed(saved["held.stream"], saved["held.key"][:, 0], saved["held.time"])
+        matched = np.unpackbits(saved["matched"], count=len(held.key)).astype(bool)
         evicted_now = len(saved["held.time"]) - self.join.held
-        self.shadow.resume(shadow, held, self._gone() - evicted_now)
+        self.shadow.resume(shadow, held, matched, self._gone() - evicted_now)
 
     def _gone(self) -> int:
         """Return how many rows were evicted or rejected so far."""
@@ -133,13 +142,14 @@ class Bucket(Streaming):
             if packet:
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
         if not any(tables) and self.stored_bytes and not (self.ledger and batch.digests):
-            return Ending(self._report(self.stored_bytes), None)
+            return Ending(self._report(self.stored_bytes), None, self._told_keys())
         self._take_share(batch.digests)
         sides = self._sides(tables)
         for part in self._results(sides):
             self.totals["matched"] += part.total
             if self.shadow is not None:
                 self.shadow.found(sides, part)
+                self._count_pairs(sides, part)
             yield from part.packets
         if batch.latest is not None:
             self.join.advance(batch.latest)
@@ -148,7 +158,7 @@ class Bucket(Streaming):
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
-        return Ending(self._report(len(state)), state, self._hottest())
+        return Ending(self._report(len(state)), state, self._told_keys())
 
     def _take_share(self, digests: Sequence[bytes]) -> None:
         """Bring the engine to the share of the budget that it may have in this micro-batch."""
@@ -169,19 +179,32 @@ class Bucket(Streaming):
             return 0
         return min(self.shadow.nbytes, max(0, share - self.join.footprint.fixed) // 2)
 
-    def _hottest(self) -> str | None:
+    def _count_pairs(self, sides: list[Side], part: Results) -> None:
+        """Count results by key; a key of another join is another key."""
+        for join, rows in part.found:
+            first = self.plan.joins[join][0][0]
+            self.pairs.push(sides[first].key[rows[:, 0]] + join * ANOTHER)
+
+    def _told_keys(self) -> str | None:
+        """Return what a person is told of this bucket's keys, as JSON: the frequent ones with their
+        share of the rows, and the most results that a key has."""
+        if self.shadow is None:
+            return None
+        pairs = self.pairs.most(TOLD).lowest.tolist()
+        return json.dumps({"hottest": self._hottest(), "pairs": pairs})
+
+    def _hottest(self) -> list[tuple[str, float]]:
         """Return the keys of this bucket that are frequent, with their share of the rows."""
         if self.ledger is None:
-            return None
+            return []
         found = self.ledger.hottest(TOLD)
         keys = np.array([key for _, key, _ in found], np.int64)
         mine = bucket_of(keys, self.plan.buckets) == self.number
-        told = [
+        return [
             (self._name_of(join, key), round(share, 4))
             for (join, key, share), here in zip(found, mine, strict=True)
             if here and share >= HOT
         ]
-        return json.dumps(told) if told else None
 
     def _name_of(self, join: int, key: int) -> str:
         """Return a key as a person reads it, as far as a row with it is held."""
@@ -267,6 +290,8 @@ class Bucket(Streaming):
         if self.ledger is not None:
             arrays |= {f"ledger.{name}": array for name, array in self.ledger.save().items()}
             arrays["ledger.in_bytes"] = np.array([self.plan.in_bytes])
+        if self.shadow is not None:
+            arrays |= {f"pairs.{name}": array for name, array in self.pairs.save().items()}
         return Stored(self.plan.fingerprint, arrays, self.payloads, self.totals)
 
     def _report(self, state_bytes: int) -> dict[str, float]:
@@ -282,6 +307,13 @@ class Bucket(Streaming):
         report["bytes"] = float(self.join.used + watching if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
+        nothing = [no_sums()] * len(self.plan.inputs)
+        of_rows = self.shadow.row_sums() if self.shadow is not None else nothing
+        report |= {
+            f"rows_{name}_{stream}": value
+            for stream, sums in enumerate(of_rows)
+            for name, value in sums.items()
+        }
         return report | standing.counters(self.join, JOINING)
 
 
@@ -319,6 +351,7 @@ def make_join(plan: Plan, number: int) -> Join:
     return Join(
         plan.policy,
         bucket_budget(plan, number),
+        goal=plan.goal,
         within=plan.within,
         joins=plan.joins,
         layout=plan.layout,

@@ -9,6 +9,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 from .. import policies
+from ..core.gains import PAIRS
 from ..errors import BadInput
 from .assemble import Options, Source, Span, make_plan, run_plan
 from .join import check_suffixes, read_sources
@@ -23,6 +24,7 @@ def join_group(
     within: Span | None = None,
     budget: int | str | None = None,
     policy: str = policies.DEFAULT,
+    goal: str = PAIRS,
     delay: Span | None = None,
     layout: str = "unified",
     buckets: int | None = None,
@@ -54,7 +56,7 @@ def join_group(
         ends.append(_suffixes(suffixes, len(mine)))
         sources += mine
     options = Options(
-        within, budget, policy, delay, layout, buckets, seed, recall_sample, checkpoint
+        within, budget, policy, goal, delay, layout, buckets, seed, recall_sample, checkpoint
     )
     plan = make_plan(sources, tuple(shape), ends, options)
     frames = [source.frame for source in sources]

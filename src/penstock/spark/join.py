@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from .. import policies
+from ..core.gains import PAIRS
 from ..core.shape import all_streams
 from ..errors import BadInput
 from .assemble import Options, Source, Span, make_plan, run_plan
@@ -24,6 +25,7 @@ def join(
     within: Span | None = None,
     budget: int | str | None = None,
     policy: str = policies.DEFAULT,
+    goal: str = PAIRS,
     delay: Span | None = None,
     layout: str = "unified",
     buckets: int | None = None,
@@ -44,7 +46,9 @@ def join(
         within: two rows match when their times are at most this far apart; None: no limit.
         budget: rows (45_000) or bytes ("64 MB") that may be held; None: all that the window
             needs, and the join is exact.
-        policy: who goes when the budget is full; see `penstock policies`.
+        policy: what is evicted when the budget is full; see `penstock policies`.
+        goal: what the budget is to buy most of: `pairs`, that is results, or `rows` that find at
+            least one partner. It decides what is kept, never which results are correct.
         delay: how late a row may come; unless the frames carry a watermark already.
         layout: `unified`, or `split`: half of the budget for each side.
         buckets: into how many parts the keys are split; by default one per shuffle partition.
@@ -63,7 +67,7 @@ def join(
             "which keeps all of the window"
         )
     options = Options(
-        within, budget, policy, delay, layout, buckets, seed, recall_sample, checkpoint
+        within, budget, policy, goal, delay, layout, buckets, seed, recall_sample, checkpoint
     )
     return _join([left, right], ["left", "right"], on, time, suffixes, options)
 
@@ -76,6 +80,7 @@ def join_many(
     within: Span | None = None,
     budget: int | str | None = None,
     policy: str = policies.DEFAULT,
+    goal: str = PAIRS,
     delay: Span | None = None,
     layout: str = "unified",
     buckets: int | None = None,
@@ -97,7 +102,7 @@ def join_many(
     numbers = range(1, len(frames) + 1)
     ends = tuple(f"_{number}" for number in numbers) if suffixes is None else suffixes
     options = Options(
-        within, budget, policy, delay, layout, buckets, seed, recall_sample, checkpoint
+        within, budget, policy, goal, delay, layout, buckets, seed, recall_sample, checkpoint
     )
     return _join(frames, [f"{number}." for number in numbers], on, time, ends, options)
 

@@ -14,13 +14,14 @@ from ..engines.standing import Ruling
 from ..errors import BadInput
 from .bucket import TOLD, counter_names
 from .enrich.figures import LOOKUP, read_lookup
-from .estimate import estimate
+from .estimate import SUMS, Recall, estimate
 from .observe import observed, observed_row, ran_batch
 from .plan import Plan
 from .telling import one_a_line
 from .thinning.figures import THIN, read_thin
 
 JOIN = "penstock"
+HALF = 0.5  # of the pairs: then a few keys decide recall
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,18 @@ class Metrics:
     matches: int
     rows_held: int
     bytes_held: int
-    recall: float | None  # estimated; None while nothing supports an estimate
+    recall: float | None  # of pairs, estimated; None while nothing supports an estimate
     recall_low: float  # its 95 % interval: what is known in any case
     recall_high: float
+    rows_matched: tuple[int, ...]  # rows that found at least one partner
+    row_recall: tuple[float | None, ...]  # their share of the rows that have one, estimated
+    row_recall_low: tuple[float, ...]  # its 95 % interval
+    row_recall_high: tuple[float, ...]
+    hot_pairs: float | None  # the share of the pairs found that the ten keys with most of them make
     shares: tuple[int, int]  # of the budget: what the buckets with least and most may hold
     hottest: tuple[tuple[str, float], ...]  # the most frequent keys, with their share of the rows
     ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
+    note: str  # what a person should know of these figures; empty where there is nothing
 
     def __str__(self) -> str:
         return one_a_line(self)
@@ -98,7 +105,15 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
 
     sums = {name.removeprefix("shadow_"): row[name] for name in row if name.startswith("shadow_")}
     evicted, refused = each("evicted"), each("refused")
-    recall = estimate(sums, row["matched"], sum(evicted) + sum(refused))
+    gone = sum(evicted) + sum(refused)
+    recall = estimate(sums, row["matched"], gone)
+    found = each("rows_matched")
+    rows = [
+        estimate({name: row[f"rows_{name}_{stream}"] for name in SUMS}, found[stream], gone)
+        for stream in inputs
+    ]
+    told = [json.loads(text) for text in row.get("hottest") or ()]
+    hot = _hot_pairs(told, row["matched"])
     return Metrics(
         batch,
         each("arrived"),
@@ -112,16 +127,42 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         int(row["held"]),
         int(row["bytes"]),
         *recall,
+        found,
+        tuple(each.value for each in rows),
+        tuple(each.low for each in rows),
+        tuple(each.high for each in rows),
+        hot,
         (int(row.get("share_least", 0)), int(row.get("share_most", 0))),
-        _hottest(row.get("hottest")),
+        _hottest(told),
         standing.read(row, JOINING),
+        _note(hot, recall, rows),
     )
 
 
-def _hottest(told: Sequence[str] | None) -> tuple[tuple[str, float], ...]:
+def _hottest(told: Sequence[dict[str, Any]]) -> tuple[tuple[str, float], ...]:
     """Return the most frequent keys of all buckets, each of which tells of its own."""
-    found = [(str(key), float(share)) for each in told or () for key, share in json.loads(each)]
+    found = [(str(key), float(share)) for each in told for key, share in each["hottest"]]
     return tuple(sorted(found, key=lambda key: (-key[1], key[0])))[:TOLD]
+
+
+def _hot_pairs(told: Sequence[dict[str, Any]], matches: float) -> float | None:
+    """Return the share of the results that the keys with most of them have."""
+    if not told or not matches:
+        return None
+    counts = sorted((count for each in told for count in each["pairs"]), reverse=True)
+    return min(1.0, sum(counts[:TOLD]) / matches)
+
+
+def _note(hot: float | None, recall: Recall, rows: list[Recall]) -> str:
+    """Say where pairs and rows tell different stories."""
+    low = min((each.value for each in rows if each.value is not None), default=None)
+    if hot is None or hot <= HALF or recall.value is None or low is None or low >= recall.value:
+        return ""
+    return (
+        f"the {TOLD} keys with most pairs make {hot:.0%} of them: recall of pairs is "
+        f"{recall.value:.1%}, but only {low:.1%} of the rows that have a partner found one on the "
+        "side where fewer did; if those rows count, pass goal='rows'"
+    )
 
 
 READERS: dict[str, Callable[[dict[str, Any], int], Any]] = {

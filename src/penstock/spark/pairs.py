@@ -15,8 +15,10 @@ import numpy as np
 
 from ..engines import Join
 from ..engines.nbytes import nbytes
+from ..engines.saved import part
 from .chances import Chances
 from .estimate import SUMS, add, no_sums, weighed
+from .followers import LostRows
 from .plan import Plan
 from .results import Results
 from .rows import Side
@@ -36,17 +38,22 @@ class PairShadow:
         self.rows = no_rows()
         self.past = no_sums()  # over the rows that were watched to their end
         self.gone = 0  # rows evicted or rejected so far
+        self.lost_rows = LostRows(self.partner, self.within)
         self._places: list[np.ndarray] | None = None
+        self._matched: list[np.ndarray] | None = None  # per side: the rows found in results
 
     def take(self, rows: Placed) -> None:
         """Take the rows that the join takes."""
-        self._places = None
+        self._places = self._matched = None
         if not len(rows.key):
             return
         rows = rows.pick(np.lexsort((rows.side, rows.time)))
         after = np.zeros(len(self.rows.key), np.int64)
+        new = np.zeros(0, np.int64)
         if self.share:
-            after = np.concatenate([after, self._watch(rows) + 1])
+            new = self._watch(rows)
+            after = np.concatenate([after, new + 1])
+        self.lost_rows.take(rows, new, self.rows.chance[len(after) - len(new) :])
         met = self._partners(after, rows)
         self.rows = self.rows._replace(met=self.rows.met + met, lost=self.rows.lost + met)
 
@@ -82,10 +89,15 @@ class PairShadow:
         """Take note of results that the join produced, perhaps not all of a micro-batch."""
         if not len(self.rows.key):
             return
-        places = self._watched_at([len(side.key) for side in sides])
+        sizes = [len(side.key) for side in sides]
+        places = self._watched_at(sizes)
+        if self._matched is None:
+            self._matched = [np.zeros(size, bool) for size in sizes]
         for join, rows in results.found:
             (left, _), (right, _) = self.joins[join]
             a, b = rows[:, 0], rows[:, 1]
+            self._matched[left][a] = True
+            self._matched[right][b] = True
             times = sides[left].time[a], sides[right].time[b]
             # A row held before came first; of two new ones that of the earlier time and side.
             both_new = (a >= sides[left].held) & (b >= sides[right].held)
@@ -109,6 +121,7 @@ class PairShadow:
 
         `gone` says how many rows the join evicted or rejected so far, watched or not.
         """
+        self.lost_rows.settle(self._matched or [], real.watermark)
         if self.within is not None and real.watermark is not None:
             self._close(self.rows.time + self.within < real.watermark)
         if not self.share:
@@ -121,6 +134,7 @@ class PairShadow:
         position[kept] = np.arange(len(kept))
         mine = self.rows.side == number
         self.rows.at[mine] = position[self.rows.at[mine]]
+        self.lost_rows.keep(number, position)
         self._places = None
 
     def _close(self, ended: np.ndarray) -> None:
@@ -130,8 +144,10 @@ class PairShadow:
             self.rows = self.rows.pick(~ended)
             self._places = None
 
-    def resume(self, saved: dict[str, np.ndarray], held: Placed, gone: int) -> None:
-        """Go on beside a join that holds rows and lost some before."""
+    def resume(
+        self, saved: dict[str, np.ndarray], held: Placed, matched: np.ndarray, gone: int
+    ) -> None:
+        """Go on beside a join that holds rows, some of them matched, and lost others before."""
         before = 0.0
         if "past" in saved:
             before = float(saved["share"][0])
@@ -140,20 +156,27 @@ class PairShadow:
             self.past["blind"], self.gone = float(gone), gone
         if before and not self.share:
             self._close(self.rows.at >= 0)
+            self.lost_rows.close_held()
         if self.share and not before:
-            self._watch(held)
+            found = [matched[held.side == side] for side in range(len(self.partner))]
+            held = held.pick(np.lexsort((held.side, held.time)))
+            new = self._watch(held)
+            self.lost_rows.take(held, new, self.rows.chance[len(self.rows.key) - len(new) :])
+            self.lost_rows.settle(found, None)
 
     @property
     def nbytes(self) -> int:
         """The bytes that watching takes."""
-        return nbytes(self.rows, self.chances.counts) if self.share or len(self.rows.key) else 0
+        watched = self.rows, self.chances.counts, *self.lost_rows.tables
+        return nbytes(*watched) if self.share or len(self.rows.key) else 0
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
         rows = self.rows._replace(side=self.rows.side.astype(np.int8))
         past = np.array([self.past[name] for name in SUMS])
         marks = {"past": past, "share": np.array([self.share]), "gone": np.array([self.gone])}
-        return rows._asdict() | marks | self.chances.save()
+        losses = {f"lost_rows.{name}": array for name, array in self.lost_rows.save().items()}
+        return rows._asdict() | marks | self.chances.save() | losses
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
         rows = Watched(*(np.array(saved[name]) for name in Watched._fields))
@@ -161,6 +184,12 @@ class PairShadow:
         self.past = dict(zip(SUMS, map(float, saved["past"]), strict=True))
         self.gone = int(saved["gone"][0])
         self.chances.load(saved)
+        self.lost_rows.load(part(saved, "lost_rows."))
+
+    def row_sums(self) -> list[dict[str, float]]:
+        """Return what the estimate of lost rows needs, per stream."""
+        shared = {name: self.past[name] for name in ("drawn", "blind")}
+        return [sums | shared for sums in self.lost_rows.sums()]
 
     def sums(self) -> dict[str, float]:
         """Return what the estimate needs."""

@@ -65,6 +65,7 @@ class Plan:
     budget: int | None
     in_bytes: bool
     policy: str
+    goal: str
     layout: str
     buckets: int
     labels: tuple[int, ...]
@@ -82,7 +83,7 @@ class Plan:
 
     @property
     def fingerprint(self) -> dict[str, object]:
-        """What a checkpoint must agree on; budget and policy may change."""
+        """What a checkpoint must agree on; budget, policy and goal may change."""
         return {
             "columns": [
                 [f"{name}: {kind}" for name, kind in zip(i.names, i.types, strict=True)]

@@ -99,7 +99,9 @@ class KeyShadow:
     def keep(self, number: int, kept: np.ndarray, size: int) -> None:
         """Do nothing: keys are watched, whichever of their rows are held."""
 
-    def resume(self, saved: dict[str, np.ndarray], held: Placed, gone: int) -> None:
+    def resume(
+        self, saved: dict[str, np.ndarray], held: Placed, matched: np.ndarray, gone: int
+    ) -> None:
         """Go on beside a join that holds rows and lost some before."""
         wanted = self.share
         if "past" not in saved:  # no keys were watched, or by an earlier version
@@ -151,6 +153,10 @@ class KeyShadow:
         self.rows = np.array(saved["rows"])
         self.past = dict(zip(SUMS, map(float, saved["past"]), strict=True))
         self.share, self.gone = float(saved["share"][0]), int(saved["gone"][0])
+
+    def row_sums(self) -> list[dict[str, float]]:
+        """Return sums that support no estimate of lost rows, which need a join of two."""
+        return [no_sums() | {"blind": float(self.gone)} for _ in self.plan.inputs]
 
     def sums(self) -> dict[str, float]:
         """Return what the estimate needs."""
