@@ -17,6 +17,7 @@ group that other rows of its side and key have overtaken is followed no more, so
 more than others: all but a few of their watched rows are closed within a micro-batch.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -113,7 +114,7 @@ class Lists(NamedTuple):
     next_waiting: np.ndarray  # int64[units]
     follower: np.ndarray  # int64[names, sides]: open followers
     next_follower: np.ndarray  # int64[followers]
-    count: np.ndarray  # int64[1]: followers in use
+    used: np.ndarray  # int64[1]: followers in use
 
 
 @jit
@@ -252,7 +253,7 @@ def _link(groups, group_name, units, old, followers, follower_name, lists):
         group = units.group[unit]
         if group < old and not units.later[unit]:
             _link_unit(lists, group_name[group], groups.side[group], unit)
-    for one in range(lists.count[0]):
+    for one in range(lists.used[0]):
         _link_follower(lists, follower_name[one], followers.side[one], one)
 
 
@@ -275,8 +276,8 @@ def _meet(groups, units, first, followers, lists, arrivals, partner, within):
             place = np.int64(chance % np.uint64(groups.size[leader]))
             unit = _member(units, first, leader, place)
         if unit != NONE:
-            one = lists.count[0]
-            lists.count[0] = one + 1
+            one = lists.used[0]
+            lists.used[0] = one + 1
             followers.side[one], followers.key[one] = side, arrivals.key[i]
             followers.time[one], followers.row[one] = time, arrivals.row[i]
             followers.unit[one] = unit
@@ -297,7 +298,8 @@ class LostRows:
         self.partner = partner  # of each stream
         self.within = NO_WINDOW if within is None else within
         self.groups = Groups(*(np.zeros(0, np.int64) for _ in Groups._fields))
-        self.units = _begun(*(np.zeros(0, np.int64) for _ in range(3)), np.zeros(0))
+        none = np.zeros(0, np.int64)
+        self.units = _begun(none, none, none, np.zeros(0))
         self.followers = _no_followers(0)
         self.past = [no_sums() for _ in partner]  # per stream, of what is closed
         self._rows = Placed(*(np.zeros(0, np.int64) for _ in Placed._fields))
@@ -365,9 +367,16 @@ class LostRows:
         old, units = len(self.groups.key), len(self.units.group)
         numbers = np.where(known, np.cumsum(known) - 1 + old, NONE)
         leading = mine[order[begins[known]]]
-        none = np.full(len(leading), ABOVE), np.full(len(leading), BELOW)
-        columns = (column[leading] for column in (rows.side, rows.key, rows.time))
-        self.groups = self.groups.and_more(Groups(*columns, sizes[known], *none))
+        self.groups = self.groups.and_more(
+            Groups(
+                rows.side[leading],
+                rows.key[leading],
+                rows.time[leading],
+                sizes[known],
+                np.full(len(leading), ABOVE),
+                np.full(len(leading), BELOW),
+            )
+        )
         new = np.flatnonzero(of != NONE)
         place = new - begins[number[new]]
         chosen = of[new]
@@ -465,24 +474,23 @@ class LostRows:
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
         past = np.array([[each[name] for name in SUMS] for each in self.past])
-        parts = {"groups": self.groups, "units": self.units, "followers": self.followers}
         columns = {
-            f"{part}.{name}": array
-            for part, table in parts.items()
-            for name, array in table._asdict().items()
+            f"{type(table).__name__}.{name}": array
+            for table in self.tables
+            for name, array in zip(table._fields, table, strict=True)
         }
         return columns | {"past": past}
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on where `save` left off."""
-
-        def table(kind: type, part: str) -> list[np.ndarray]:
-            return [np.array(saved[f"{part}.{name}"]) for name in kind._fields]
-
-        self.groups = Groups(*table(Groups, "groups"))
-        self.units = Units(*table(Units, "units"))
-        self.followers = Followers(*table(Followers, "followers"))
+        self.groups = Groups(*_columns(saved, Groups.__name__, Groups._fields))
+        self.units = Units(*_columns(saved, Units.__name__, Units._fields))
+        self.followers = Followers(*_columns(saved, Followers.__name__, Followers._fields))
         self.past = [dict(zip(SUMS, map(float, row), strict=True)) for row in saved["past"]]
+
+
+def _columns(saved: dict[str, np.ndarray], table: str, names: Sequence[str]) -> list[np.ndarray]:
+    return [np.array(saved[f"{table}.{name}"]) for name in names]
 
 
 def _begun(group: np.ndarray, place: np.ndarray, at: np.ndarray, chance: np.ndarray) -> Units:
