@@ -101,8 +101,9 @@ def make_plan(
 def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
     """Return the results as packets: which join, and its rows."""
     streaming = sources[0].frame.isStreaming
+    within = plan.within if streaming else None  # a batch is one micro-batch of many windows
     packed = [
-        pack(source.frame, source.input, number, plan.labels, plan.shared)
+        pack(source.frame, source.input, number, plan.labels, plan.shared, within)
         for number, source in enumerate(sources)
     ]
     packets = packed[0]
@@ -122,16 +123,18 @@ def pack(
     side: int,
     labels: tuple[int, ...],
     shared: str | None = None,
+    within: int | None = None,
 ) -> DataFrame:
     """Return the rows of a frame as packets, one per bucket.
 
-    `shared` says what a budget counts that the buckets share.
+    `shared` says what a budget counts that the buckets share, and `within` which rows their
+    digests are about.
     """
     check_workers(frame.sparkSession)
     needed = [F.col(quote(name)) for name in source.packed[1:]]
     columns = [hashed_key(source.keys, source.exact), *needed]
     safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packer = make_packer(Packing(side, labels, source.packed, source.time, shared))
+    packer = make_packer(Packing(side, labels, source.packed, source.time, shared, within))
     return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 

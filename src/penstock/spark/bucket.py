@@ -13,11 +13,8 @@ import pyarrow as pa
 from .. import policies
 from ..core.policy import JOINING
 from ..engines import Join, standing
-from ..engines.ledger import Ledger
-from ..engines.ledger import decode as read_digest
 from ..engines.shares import split_budget
 from ..errors import BadInput
-from .buckets import bucket_of
 from .estimate import SUMS, no_sums
 from .packets import SLOT_BYTES, from_ipc
 from .pairs import PairShadow
@@ -25,11 +22,11 @@ from .plan import Plan
 from .results import Ending, Gatherer, MicroBatch, Packets, Results, Streaming
 from .rows import Side, read_side, row_bytes, take_rows
 from .shadow import KeyShadow
+from .sharing import Share
 from .store import Stored, check_fingerprint, decode, encode
 from .watched import placed
 
-TOLD = 10  # keys that the figures of a query name,
-HOT = 0.005  # if they have at least this share of the rows
+HOT = 0.005  # the share of the rows that a key has which the figures of a query name
 LONGEST = 100  # characters of a key that are told
 COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
 
@@ -47,7 +44,7 @@ class Bucket(Streaming):
     def __init__(self, plan: Plan, number: int, state: bytes | None = None):
         self.plan = plan
         self.number = number
-        self.ledger = make_ledger(plan)
+        self.share = None if plan.shared is None else Share(plan, number)
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
@@ -65,7 +62,7 @@ class Bucket(Streaming):
         saved = stored.part("join.")
         self.payloads = list(stored.payloads)
         unsized = self.plan.in_bytes and "held.size" not in saved  # the budget was one of rows
-        share = self._resume_ledger(stored.part("ledger."))
+        share = None if self.share is None else self.share.resume(stored.part("ledger."))
         self.join = Join.restore(
             saved,
             policy=self.plan.policy,
@@ -81,21 +78,6 @@ class Bucket(Streaming):
             self._drop(saved["held.stream"])
         if self.shadow is not None:
             self.shadow.forget(self.join, self._gone())
-
-    def _resume_ledger(self, saved: dict[str, np.ndarray]) -> int | None:
-        """Go on with the shares as they were; return that of this bucket if it is a new one.
-
-        Where there was no ledger, or one of another unit, all buckets begin with the same share.
-        """
-        if self.ledger is None or self.plan.budget is None:
-            return None
-        if not saved or bool(saved["in_bytes"][0]) != self.plan.in_bytes:
-            self.ledger.shares = np.array(split_budget(self.plan.budget, self.plan.buckets))
-            return None
-        self.ledger.load(saved)
-        if self.ledger.budget == self.plan.budget:
-            return None
-        return int(self.ledger.resize(self.plan.budget)[self.number])
 
     def _resume_shadow(
         self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray], number: int
@@ -129,7 +111,7 @@ class Bucket(Streaming):
         for side, packet in batch.packets:
             if packet:
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
-        if not any(tables) and self.stored_bytes and not (self.ledger and batch.digests):
+        if not any(tables) and self.stored_bytes and not (self.share and batch.digests):
             return Ending(self._report(self.stored_bytes), None)
         self._take_share(batch.digests)
         sides = self._sides(tables)
@@ -149,25 +131,21 @@ class Bucket(Streaming):
 
     def _take_share(self, digests: Sequence[bytes]) -> None:
         """Bring the engine to the share of the budget that it may have in this micro-batch."""
-        if self.ledger is None:
+        if self.share is None:
             return
-        allowed = self.ledger.take([read_digest(each) for each in digests])
         before = self.join.tuples["stream"]
-        self.join.resize(int(allowed[self.number]))
+        self.join.resize(self.share.take(digests))
         if self.join.held < len(before):
             self._drop(before)
 
     def _hottest(self) -> str | None:
         """Return the keys of this bucket that are frequent, with their share of the rows."""
-        if self.ledger is None:
+        if self.share is None:
             return None
-        found = self.ledger.hottest(TOLD)
-        keys = np.array([key for _, key, _ in found], np.int64)
-        mine = bucket_of(keys, self.plan.buckets) == self.number
         told = [
             (self._name_of(join, key), round(share, 4))
-            for (join, key, share), here in zip(found, mine, strict=True)
-            if here and share >= HOT
+            for join, key, share in self.share.hottest()
+            if share >= HOT
         ]
         return json.dumps(told) if told else None
 
@@ -252,9 +230,8 @@ class Bucket(Streaming):
         arrays = {f"join.{name}": array for name, array in self.join.save().items()}
         shadow = {} if self.shadow is None else self.shadow.save()
         arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
-        if self.ledger is not None:
-            arrays |= {f"ledger.{name}": array for name, array in self.ledger.save().items()}
-            arrays["ledger.in_bytes"] = np.array([self.plan.in_bytes])
+        if self.share is not None:
+            arrays |= {f"ledger.{name}": array for name, array in self.share.save().items()}
         return Stored(self.plan.fingerprint, arrays, self.payloads, self.totals)
 
     def _report(self, state_bytes: int) -> dict[str, float]:
@@ -275,13 +252,6 @@ class Bucket(Streaming):
 def bucket_budget(plan: Plan, number: int) -> int | None:
     """Return what one bucket may hold."""
     return None if plan.budget is None else split_budget(plan.budget, plan.buckets)[number]
-
-
-def make_ledger(plan: Plan) -> Ledger | None:
-    """Return what says how buckets share a budget, if they do."""
-    if plan.budget is None or plan.shared is None:
-        return None
-    return Ledger(plan.joins, plan.buckets, plan.budget, plan.within, bucket_of)
 
 
 def make_shadow(plan: Plan, number: int) -> PairShadow | KeyShadow:
