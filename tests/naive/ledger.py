@@ -2,6 +2,8 @@
 
 KEYS = 256
 NO_WINDOW = 8
+FADING = 4
+HELD = 2
 
 
 class NaiveLedger:
@@ -21,17 +23,22 @@ class NaiveLedger:
 
     def take(self, digests):
         digests = [each for each in digests if each["rows"]]
-        before = self.shares
+        spans = [each["latest"] - each["earliest"] for each in digests]
+        if self.within is not None and max(spans, default=0) <= max(1, self.within):
+            newest = max((each["latest"] for each in digests), default=0)
+            old = newest - max(1, self.within)
+            digests = [each for each in digests if each["latest"] >= old]
         if digests:
             self._fade(digests)
             for each in digests:
                 self._count(each)
             self._forget()
-        if digests or not any(before):
-            self.shares = self._whole(self._wanted())
-        if not any(before):
-            return self.shares
-        return [min(old, new) for old, new in zip(before, self.shares)]
+        if digests or not any(self.shares):
+            wanted = self._whole(self._wanted(), self.budget)
+            more = [max(0, new - old) for old, new in zip(self.shares, wanted)]
+            given = self._whole(more, self.budget - sum(self.shares)) if any(more) else more
+            self.shares = [min(*both) + up for *both, up in zip(self.shares, wanted, given)]
+        return self.shares
 
     def _fade(self, digests):
         window = NO_WINDOW * self.budget if self.within is None else max(1, self.within)
@@ -42,14 +49,17 @@ class NaiveLedger:
             elapsed = newest - min(each["earliest"] for each in digests)
         else:
             elapsed = max(0, newest - self.latest)
-        left = window / (window + elapsed)
+        spans = [each["latest"] - each["earliest"] for each in digests]
+        all_told = self.within is None or max(spans) > window
+        told = elapsed if all_told else min(elapsed, window)
+        left = window / (window + FADING * elapsed)
         for faded in (self.rows, self.distinct, self.size, *self.counts.values()):
             for name in faded:
                 faded[name] *= left
         self.window = window
-        self.fading = self.fading * left + elapsed
-        self.seen += elapsed
-        self.last = elapsed
+        self.fading = self.fading * left + told
+        self.seen += told
+        self.last = told
         self.latest = newest if self.latest is None else max(newest, self.latest)
 
     def _count(self, digest):
@@ -91,18 +101,31 @@ class NaiveLedger:
                     held = alive * of.get(stream, 0.0) * unit
                     offers.append((worth / unit, held, self.bucket_of(key)))
                 offers.append((rest / unit, max(0.0, rows - known[stream]) * unit, None))
+        room, preferred = list(self.shares), []
+        for worth, size, bucket in sorted(offers, key=_order):
+            inside = 0.0 if bucket is None else min(size, room[bucket])
+            if inside:
+                room[bucket] -= inside
+                preferred.append((worth * HELD, inside, bucket, 0))
+            preferred.append((worth, size - inside, bucket, 1))
         wanted, left = [0.0] * self.buckets, float(self.budget)
-        for _, size, bucket in sorted(offers, key=lambda offer: -offer[0]):
+        for _, size, bucket, _ in sorted(preferred, key=_order):
             given = min(size, left)
             left -= given
             for each in range(self.buckets) if bucket is None else [bucket]:
                 wanted[each] += given / (self.buckets if bucket is None else 1)
         return [each + left / self.buckets for each in wanted]
 
-    def _whole(self, wanted):
-        exact = [each * self.budget / sum(wanted) for each in wanted]
+    def _whole(self, wanted, budget):
+        exact = [each * budget / sum(wanted) for each in wanted]
         parts = [int(each) for each in exact]
         by_fraction = sorted(range(len(parts)), key=lambda n: parts[n] - exact[n])
-        for place in by_fraction[: self.budget - sum(parts)]:
+        for place in by_fraction[: budget - sum(parts)]:
             parts[place] += 1
         return parts
+
+
+def _order(offer):
+    """What is worth most comes first; then what there is room for; then bucket by bucket."""
+    worth, _, bucket, *outside = offer
+    return -worth, outside, -1 if bucket is None else bucket

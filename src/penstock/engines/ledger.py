@@ -6,13 +6,14 @@ rows there were. All buckets see all digests in the same order and keep the same
 counts that fade with the window, so that they are about the rows alive. The budget is filled with
 rows in the order of what a row is worth, the results that its key's partners promise for each unit
 of memory; what falls to the keys of a bucket is its share, and the rest, which is about keys that
-are not known, is spread evenly.
+are not known, is spread evenly. What a bucket has room for already counts double: a move leaves
+memory unused for a micro-batch.
 
 The buckets of a query may run on different machines, and their shares must add up. So sums are
 taken in one order (`cumsum`, `bincount`) and nothing but exactly rounded arithmetic is used.
 
 A budget is hard at every moment, while some buckets have taken a micro-batch and others have not:
-a bucket that must shrink does so at once, and one that may grow does so in the next micro-batch.
+a bucket that must shrink does so at once, and others grow by what was free before it did.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,6 +30,8 @@ FEWEST = 8  # or so many
 NO_WINDOW = 8  # budgets in which a row without a window is forgotten, nearly
 ROW = np.dtype([("key", "<i8"), ("count", "<i4")])
 HEAD = 6  # numbers before the keys
+FADING = 4  # how much faster counts fade than rows: what came just now tells most
+HELD = 2  # how many times as much that counts which a bucket has room for already
 
 
 class Digest(NamedTuple):
@@ -51,12 +54,20 @@ class Digest(NamedTuple):
         return head.tobytes() + body.tobytes()
 
 
-def digest(stream: int, key: np.ndarray, time: np.ndarray, size: int) -> Digest:
+def digest(
+    stream: int, key: np.ndarray, time: np.ndarray, size: int, within: int | None = None
+) -> Digest:
     """Return the digest of some rows, which take `size` of the budget.
+
+    With `within` it is of the rows that are alive when the last one has come.
 
     >>> digest(0, np.array([8, 7, 7]), np.array([4, 5, 6]), 3).key.tolist()
     [7, 8]
     """
+    if within is not None and len(key):
+        alive = time >= time.max() - within
+        size = size * int(np.count_nonzero(alive)) // len(key)
+        key, time = key[alive], time[alive]
     keys, counts = np.unique(key, return_counts=True)
     most = min(DIGEST, max(FEWEST, len(key) // PART))
     # Of keys as frequent as each other those that are named must not be the same ones each time.
@@ -69,9 +80,17 @@ def digest(stream: int, key: np.ndarray, time: np.ndarray, size: int) -> Digest:
 
 def decode(blob: bytes) -> Digest:
     """Return a digest that was encoded."""
-    stream, rows, distinct, size, earliest, latest = np.frombuffer(blob, "<i8", HEAD).tolist()
+    head = np.frombuffer(blob, "<i8", HEAD).tolist()
     body = np.frombuffer(blob, ROW, offset=8 * HEAD)
-    return Digest(stream, rows, distinct, size, earliest, latest, body["key"], body["count"])
+    return Digest(*head, body["key"], body["count"])
+
+
+class Demand(NamedTuple):
+    """What could be held: rows of a stream and key, or those of all keys that are not known."""
+
+    size: np.ndarray  # float64
+    worth: np.ndarray  # float64: results that a unit of it promises
+    bucket: np.ndarray  # int64; -1: all of them
 
 
 class Ledger:
@@ -96,38 +115,57 @@ class Ledger:
         self._key = np.zeros(0, np.int64)
         self._count = np.zeros((0, streams))  # of each key on each stream, fading
         self._totals = np.zeros((3, streams))  # rows, different keys, sizes, fading
-        self._span = np.zeros(3)  # time seen: fading like the counts, in all, in the last batch
+        self._span = np.zeros(3)  # time told of: fading like the counts, in all, in the last batch
         self._latest: int | None = None
         self.shares = np.zeros(buckets, np.int64)
 
     def take(self, digests: Sequence[Digest]) -> np.ndarray:
-        """Take the digests of one micro-batch; return what each bucket may hold during it.
-
-        A bucket whose share has grown may hold all of it from the next micro-batch on, when those
-        whose shares have shrunk have shrunk. Before the first one nothing is held.
-        """
-        some = [each for each in digests if each.rows]
-        before = self.shares
+        """Take the digests of one micro-batch; return what each bucket may hold from it on."""
+        some = self._alive_at_the_end([each for each in digests if each.rows])
         if some:
             self._fade(some)
             self._count_keys(some)
-        if some or not before.any():
-            self.shares = whole_parts(self._wanted(), self.budget)
-        return np.minimum(before, self.shares) if before.any() else self.shares
+        if some or not self.shares.any():
+            self.shares = self._moved(whole_parts(self._wanted(), self.budget))
+        return self.shares
+
+    def _moved(self, wanted: np.ndarray) -> np.ndarray:
+        """Return shares as near to what is wanted as they may be at once.
+
+        While buckets take a micro-batch each has its share of before or that of now. So those that
+        grow have only what no bucket had before, in proportion to what they want.
+        """
+        kept = np.minimum(self.shares, wanted)
+        free = self.budget - int(self.shares.sum())
+        return kept + whole_parts((wanted - kept).astype(float), free)
 
     def resize(self, budget: int) -> np.ndarray:
         """Go on with another budget; return what each bucket may hold from now on."""
-        if budget != self.budget:
+        if budget < self.budget:
             scaled = [int(share) * budget // self.budget for share in self.shares]
-            self.shares, self.budget = np.array(scaled, np.int64), budget
+            self.shares = np.array(scaled, np.int64)
+        self.budget = budget
         return self.shares
+
+    def _alive_at_the_end(self, digests: list[Digest]) -> list[Digest]:
+        """Return the digests of which rows are alive when all of them have come."""
+        if not digests or self._tells_of_all(digests):
+            return digests
+        end = max(each.latest for each in digests) - self._window
+        return [each for each in digests if each.latest >= end]
+
+    def _tells_of_all(self, digests: Sequence[Digest]) -> bool:
+        """Whether digests are not about the rows alive but about all, in more than a window."""
+        longest = max(each.latest - each.earliest for each in digests)
+        return self._within is None or longest > self._window
 
     def _fade(self, digests: Sequence[Digest]) -> None:
         window, elapsed = self._window, self._elapsed(digests)
-        left = window / (window + elapsed)
+        left = window / (window + FADING * elapsed)
         self._count *= left
         self._totals *= left
-        self._span[:] = self._span[0] * left + elapsed, self._span[1] + elapsed, elapsed
+        told = elapsed if self._tells_of_all(digests) else min(elapsed, window)
+        self._span[:] = self._span[0] * left + told, self._span[1] + told, told
         latest = max(each.latest for each in digests)
         self._latest = latest if self._latest is None else max(latest, self._latest)
 
@@ -177,7 +215,7 @@ class Ledger:
 
     def _wanted(self) -> np.ndarray:
         """Return how much each bucket should hold: float64[buckets], the budget in all."""
-        size, worth, bucket = self._demand()
+        size, worth, bucket = self._with_room(self._demand())
         order = np.argsort(-worth, kind="stable")
         filled = np.cumsum(size[order])
         given = np.clip(self.budget - (filled - size[order]), 0, size[order])
@@ -187,8 +225,22 @@ class Ledger:
         spread = np.cumsum(given[~somewhere])[-1] + max(0.0, self.budget - filled[-1])
         return wanted + spread / self.buckets
 
-    def _demand(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what could be held: how large it is, its worth a unit, its bucket (-1: all)."""
+    def _with_room(self, demand: Demand) -> Demand:
+        """Part what could be held into what its bucket has room for, and the rest."""
+        order = np.lexsort((-demand.worth, demand.bucket))
+        size, worth, bucket = (each[order] for each in demand)
+        room = np.append(self.shares, 0)[bucket]  # none where the bucket is -1
+        end = np.cumsum(size)
+        first = np.searchsorted(bucket, bucket)  # of its bucket
+        inside = np.clip(room - (end - size - (end - size)[first]), 0, size)
+        return Demand(
+            np.concatenate([inside, size - inside]),
+            np.concatenate([worth * HELD, worth]),
+            np.concatenate([bucket, bucket]),
+        )
+
+    def _demand(self) -> Demand:
+        """Return what could be held."""
         alive = self._alive
         rows, distinct, sizes = self._totals * alive
         count = self._count * alive
@@ -213,7 +265,7 @@ class Ledger:
                 size.append(np.append(count[mine, stream], unknown) * unit)
                 worth.append(np.append(product, rest) / unit)
                 place.append(np.append(bucket[mine], -1))
-        return np.concatenate(size), np.concatenate(worth), np.concatenate(place)
+        return Demand(np.concatenate(size), np.concatenate(worth), np.concatenate(place))
 
     def hottest(self, most: int) -> list[tuple[int, int, float]]:
         """Return (join, key, share of its join's rows) of the most frequent keys."""
@@ -225,27 +277,24 @@ class Ledger:
                 found.append((number, int(self._key[place]), share))
         return sorted(found, key=lambda each: (-each[2], each[:2]))[:most]
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return everything as plain arrays."""
-        latest = [] if self._latest is None else [self._latest]
-        return {
-            "join": self._join,
-            "key": self._key,
-            "count": self._count,
-            "totals": self._totals,
-            "span": self._span,
-            "latest": np.array(latest, np.int64),
-            "shares": self.shares,
-            "budget": np.array([self.budget]),
-        }
+    def encode(self) -> bytes:
+        """Return everything as bytes: the same bytes for the same ledger."""
+        latest = (0, 0) if self._latest is None else (1, self._latest)
+        head = np.array([len(self._key), self.budget, *latest], np.int64)
+        whole = (head, self._join, self._key, self.shares)
+        parts = (*whole, self._count, self._totals, self._span)
+        return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
-    def load(self, saved: dict[str, np.ndarray]) -> None:
-        """Go on where `save` left off."""
-        self._join, self._key = np.array(saved["join"]), np.array(saved["key"])
-        self._count, self._totals = np.array(saved["count"]), np.array(saved["totals"])
-        self._span, self.shares = np.array(saved["span"]), np.array(saved["shares"])
-        self._latest = int(saved["latest"][0]) if len(saved["latest"]) else None
-        self.budget = int(saved["budget"][0])
+    def load(self, blob: bytes) -> None:
+        """Go on where `encode` left off, with the budget of then."""
+        keys, self.budget, seen, latest = np.frombuffer(blob, "<i8", 4).tolist()
+        self._latest = latest if seen else None
+        whole = np.frombuffer(blob, "<i8", 2 * keys + self.buckets, 32).copy()
+        self._join, self._key, self.shares = np.split(whole, [keys, 2 * keys])
+        rest = np.frombuffer(blob, "<f8", offset=32 + whole.nbytes).copy()
+        streams = len(self._home)
+        count, totals, self._span = np.split(rest, np.cumsum([keys * streams, 3 * streams]))
+        self._count, self._totals = count.reshape(keys, streams), totals.reshape(3, streams)
 
 
 def whole_parts(wanted: np.ndarray, budget: int) -> np.ndarray:

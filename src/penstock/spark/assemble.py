@@ -105,8 +105,9 @@ def run_plan(sources: list[Source], plan: Plan) -> DataFrame:
     """Return the results as packets: which join, and its rows."""
     streaming = sources[0].frame.isStreaming
     charge = make_join(plan, 0).footprint.charge
+    within = plan.within if streaming else None  # a batch is one micro-batch of many windows
     packed = [
-        pack(source.frame, source.input, number, plan.labels, plan.shared, charge)
+        pack(source.frame, source.input, number, plan.labels, plan.shared, charge, within)
         for number, source in enumerate(sources)
     ]
     packets = packed[0]
@@ -127,17 +128,19 @@ def pack(
     labels: tuple[int, ...],
     shared: str | None = None,
     charge: int = 0,
+    within: int | None = None,
 ) -> DataFrame:
     """Return the rows of a frame as packets, one per bucket.
 
     `shared` says what a budget counts that the buckets share, `charge` how many bytes an engine
-    takes for a row beside its payload.
+    takes for a row beside its payload, and `within` which rows digests are about.
     """
     check_workers(frame.sparkSession)
     needed = [F.col(quote(name)) for name in source.packed[1:]]
     columns = [hashed_key(source.keys, source.exact), *needed]
     safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packer = make_packer(Packing(side, labels, source.packed, source.time, shared, charge))
+    packing = Packing(side, labels, source.packed, source.time, shared, charge, within)
+    packer = make_packer(packing)
     return frame.select(*safe).mapInArrow(packer, SCHEMA)
 
 

@@ -15,11 +15,8 @@ from .. import policies
 from ..core.policy import JOINING
 from ..counting import LossyCounter
 from ..engines import Join, standing
-from ..engines.ledger import Ledger
-from ..engines.ledger import decode as read_digest
 from ..engines.shares import split_budget
 from ..errors import BadInput
-from .buckets import bucket_of
 from .estimate import SUMS, no_sums
 from .packets import from_ipc
 from .pairs import PairShadow
@@ -27,11 +24,11 @@ from .plan import Plan
 from .results import Ending, Gatherer, MicroBatch, Packets, Results, Streaming
 from .rows import Side, read_side, row_bytes, take_rows
 from .shadow import KeyShadow
+from .sharing import TOLD, Share
 from .store import Stored, check_fingerprint, decode, encode
 from .watched import placed
 
-TOLD = 10  # keys that the figures of a query name,
-HOT = 0.005  # if they have at least this share of the rows
+HOT = 0.005  # the share of the rows that a key has which the figures of a query name
 LONGEST = 100  # characters of a key that are told
 PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
 ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
@@ -52,7 +49,8 @@ class Bucket(Streaming):
     def __init__(self, plan: Plan, number: int, state: bytes | None = None):
         self.plan = plan
         self.number = number
-        self.ledger = make_ledger(plan)
+        shared = plan.shared is not None
+        self.share = Share(plan, number, fixed_bytes(plan)) if shared else None
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
@@ -71,7 +69,7 @@ class Bucket(Streaming):
         saved = stored.part("join.")
         self.payloads = list(stored.payloads)
         unsized = self.plan.in_bytes and "held.size" not in saved  # the budget was one of rows
-        share = self._resume_ledger(stored.part("ledger."))
+        share = None if self.share is None else self.share.resume(stored.part("ledger."))
         self.join = Join.restore(
             saved,
             policy=self.plan.policy,
@@ -90,23 +88,6 @@ class Bucket(Streaming):
             self._drop(saved["held.stream"])
         if self.shadow is not None:
             self.shadow.forget(self.join, self._gone())
-
-    def _resume_ledger(self, saved: dict[str, np.ndarray]) -> int | None:
-        """Go on with the shares as they were; return that of this bucket if it is a new one.
-
-        Where there was no ledger, or one of another unit, all buckets begin with the same share.
-        """
-        if self.ledger is None or self.plan.budget is None:
-            return None
-        if not saved or bool(saved["in_bytes"][0]) != self.plan.in_bytes:
-            shared = shared_budget(self.plan)
-            self.ledger.shares = np.array(split_budget(shared, self.plan.buckets))
-            return None
-        self.ledger.load(saved)
-        if self.ledger.budget == shared_budget(self.plan):
-            return None
-        shares = self.ledger.resize(shared_budget(self.plan))
-        return int(shares[self.number]) + fixed_bytes(self.plan)
 
     def _resume_shadow(
         self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray], number: int
@@ -141,7 +122,7 @@ class Bucket(Streaming):
         for side, packet in batch.packets:
             if packet:
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
-        if not any(tables) and self.stored_bytes and not (self.ledger and batch.digests):
+        if not any(tables) and self.stored_bytes and not (self.share and batch.digests):
             return Ending(self._report(self.stored_bytes), None, self._told_keys())
         self._take_share(batch.digests)
         sides = self._sides(tables)
@@ -163,9 +144,8 @@ class Bucket(Streaming):
     def _take_share(self, digests: Sequence[bytes]) -> None:
         """Bring the engine to the share of the budget that it may have in this micro-batch."""
         share = bucket_budget(self.plan, self.number)
-        if self.ledger is not None:
-            allowed = self.ledger.take([read_digest(each) for each in digests])
-            share = int(allowed[self.number]) + fixed_bytes(self.plan)
+        if self.share is not None:
+            share = self.share.take(digests)
         if share is None:
             return
         before = self.join.tuples["stream"]
@@ -195,15 +175,12 @@ class Bucket(Streaming):
 
     def _hottest(self) -> list[tuple[str, float]]:
         """Return the keys of this bucket that are frequent, with their share of the rows."""
-        if self.ledger is None:
+        if self.share is None:
             return []
-        found = self.ledger.hottest(TOLD)
-        keys = np.array([key for _, key, _ in found], np.int64)
-        mine = bucket_of(keys, self.plan.buckets) == self.number
         return [
             (self._name_of(join, key), round(share, 4))
-            for (join, key, share), here in zip(found, mine, strict=True)
-            if here and share >= HOT
+            for join, key, share in self.share.hottest()
+            if share >= HOT
         ]
 
     def _name_of(self, join: int, key: int) -> str:
@@ -287,9 +264,8 @@ class Bucket(Streaming):
         arrays = {f"join.{name}": array for name, array in self.join.save().items()}
         shadow = {} if self.shadow is None else self.shadow.save()
         arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
-        if self.ledger is not None:
-            arrays |= {f"ledger.{name}": array for name, array in self.ledger.save().items()}
-            arrays["ledger.in_bytes"] = np.array([self.plan.in_bytes])
+        if self.share is not None:
+            arrays |= {f"ledger.{name}": array for name, array in self.share.save().items()}
         if self.shadow is not None:
             arrays |= {f"pairs.{name}": array for name, array in self.pairs.save().items()}
         return Stored(self.plan.fingerprint, arrays, self.payloads, self.totals)
@@ -326,18 +302,6 @@ def bucket_budget(plan: Plan, number: int) -> int | None:
 def fixed_bytes(plan: Plan) -> int:
     """Return what one bucket takes of a budget in bytes before it holds any row."""
     return make_join(plan, 0).footprint.fixed if plan.in_bytes else 0
-
-
-def shared_budget(plan: Plan) -> int:
-    """Return what the rows of all buckets may take together."""
-    return (plan.budget or 0) - plan.buckets * fixed_bytes(plan)
-
-
-def make_ledger(plan: Plan) -> Ledger | None:
-    """Return what says how buckets share a budget, if they do."""
-    if plan.budget is None or plan.shared is None:
-        return None
-    return Ledger(plan.joins, plan.buckets, shared_budget(plan), plan.within, bucket_of)
 
 
 def make_shadow(plan: Plan, number: int) -> PairShadow | KeyShadow:

@@ -12,11 +12,12 @@ from ..core.policy import JOINING
 from ..engines import standing
 from ..engines.standing import Ruling
 from ..errors import BadInput
-from .bucket import TOLD, counter_names
+from .bucket import counter_names
 from .enrich.figures import LOOKUP, read_lookup
 from .estimate import SUMS, Recall, estimate
 from .observe import observed, observed_row, ran_batch
 from .plan import Plan
+from .sharing import TOLD
 from .telling import one_a_line
 from .thinning.figures import THIN, read_thin
 

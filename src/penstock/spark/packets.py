@@ -32,6 +32,7 @@ class Packing(NamedTuple):
     time: str | None
     shared: str | None = None  # what a budget counts that buckets share: they want digests
     charge: int = 0  # bytes that the engine takes for a row beside its payload
+    within: int | None = None  # which rows digests are about: see `engines.ledger.digest`
 
 
 def make_packer(packing: Packing) -> Callable:
@@ -100,7 +101,7 @@ def _digest(table: pa.Table, packing: Packing) -> bytes:
     size = len(keys)
     if packing.shared == "bytes":
         size = (table.nbytes // table.num_rows + packing.charge) * len(keys)
-    return digest(packing.side, keys, times, size).encode()
+    return digest(packing.side, keys, times, size, packing.within).encode()
 
 
 def _latest(times: pa.ChunkedArray) -> int:
