@@ -31,9 +31,8 @@ def tuple_type(attributes: int, legs: int, sized: bool) -> np.dtype:
     ]
     if sized:
         fields.append(("size", np.int32))  # in bytes
-    fields.append(("stream", np.int8))
-    fields.append(("matched", np.int8))  # whether it has had a result
-    return np.dtype(fields, align=True)
+    small = [("stream", np.int8), ("matched", np.int8)]  # matched: whether it has had a result
+    return np.dtype([*fields, *small], align=True)
 
 
 class Held(NamedTuple):

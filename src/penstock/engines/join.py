@@ -32,6 +32,7 @@ from .pilot import Pilot
 from .recount import recount
 from .refresh import most_arrivals, refreshed
 from .shares import parts_of, split_budget
+from .standings import FOUND
 from .tables import capacity_of, grow_tables, live_slots, make_tables, slots_to_add
 from .trials import Columns, Tools
 
@@ -621,7 +622,7 @@ class Join:
     @property
     def rows_matched(self) -> int:
         """How many rows were in at least one result so far, on all sides."""
-        return int(self._tables.counts[:, kernel.FOUND].sum())
+        return int(self._tables.counts[:, FOUND].sum())
 
     @property
     def attained(self) -> int:
@@ -638,7 +639,7 @@ class Join:
         """What happened to the rows so far, per stream."""
         arrived, late, null = self._outside.copy()
         inside = self._tables.counts.T.copy()
-        counts = [arrived, self._dropped.copy(), late, null, *inside[:4], inside[kernel.FOUND]]
+        counts = [arrived, self._dropped.copy(), late, null, *inside[:4], inside[FOUND]]
         return dict(zip(COUNTERS, counts, strict=True))
 
     @property

@@ -80,9 +80,9 @@ def digest(
 
 def decode(blob: bytes) -> Digest:
     """Return a digest that was encoded."""
-    head = np.frombuffer(blob, "<i8", HEAD).tolist()
+    stream, rows, distinct, size, earliest, latest = np.frombuffer(blob, "<i8", HEAD).tolist()
     body = np.frombuffer(blob, ROW, offset=8 * HEAD)
-    return Digest(*head, body["key"], body["count"])
+    return Digest(stream, rows, distinct, size, earliest, latest, body["key"], body["count"])
 
 
 class Demand(NamedTuple):

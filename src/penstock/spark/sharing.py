@@ -95,7 +95,11 @@ class Share:
 
     def hottest(self) -> list[tuple[int, int, float]]:
         """Return (join, key, share of its join's rows) of the frequent keys of this bucket."""
-        return [(*each,) for *each, bucket in self._hottest if bucket == self._number]
+        return [
+            (join, key, share)
+            for join, key, share, bucket in self._hottest
+            if bucket == self._number
+        ]
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
