@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java mosquitto chromium test test-slow lint format demo bench lock clean
+.PHONY: help setup java mosquitto chromium test test-slow lint format demo bench papers lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -q
 PARALLEL := -n $(WORKERS) --dist worksteal
 # The kernels' tests run twice: compiled, and as plain Python, where an index out of bounds is an error.
 KERNELS := $(wildcard tests/core tests/policies tests/engines tests/counting/test_lossy.py \
-	tests/precision/test_kernel.py tests/precision/test_swinging_door.py tests/precision/test_thinning.py)
+	tests/precision/test_kernel.py tests/precision/test_thinning.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
 
 help: ## say what can be made
@@ -63,11 +63,15 @@ bench: setup ## measure every policy, into bench/results
 	@mkdir -p bench/results
 	@$(BIN)/python bench/policies.py --json bench/results/policies.json --html bench/results/policies.html
 
+papers: setup ## repeat the experiments of the papers, and write docs/reproduction.md (some 20 minutes of processor time; resumable)
+	@$(BIN)/python -m papers reproduce all --out papers/results
+	@$(BIN)/python -m papers page reproduction papers/results
+
 lock: ## write requirements.lock anew from pyproject.toml
 	@"$$(scripts/python.sh)" scripts/lock.py
 
 clean: ## remove .venv and everything else that can be made again
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log artifacts
-	@rm -rf bench/results recall-by-policy.png
-	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf bench/results papers/results recall-by-policy.png
+	@find src tests scripts bench papers -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

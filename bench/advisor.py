@@ -19,11 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from papers.quality.recorded import Rows, caches, joins
 from penstock.advisor import advise_join, advise_lookup
 from penstock.advisor.draw import WORK
 from penstock.engines import Join, Lookup
 from penstock.offline import exact_results
-from penstock.quality.recorded import Rows, caches, joins
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 JOINS = ("clock", "lru", "fifo", "prob", "lba", "lhd", "gdj:percentile=0.1", "s3fifo")

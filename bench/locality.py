@@ -2,7 +2,8 @@
 
 python bench/locality.py --json bench/results/locality.json
 
-The paper's own figures are `penstock reproduce locality`; here: which streams suit whom.
+The paper's own figures are `python -m papers reproduce locality`. Here: which policy suits which
+streams.
 
 One tuple a side a step. Streams of the locality model (h = 50, a_i falling as exp(-i / 15), 500
 keys) are either *dealt*, one stream whose tuples go left and right in turn, so that what is hot on

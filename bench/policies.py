@@ -19,9 +19,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.measured import Measured, as_html
 from penstock import policies
 from penstock.engines import Join, Lookup
-from penstock.report.measured import Measured, as_html
 
 BUDGETS = (1_000, 100_000, 1_000_000)
 STRETCHES = 32

@@ -21,11 +21,11 @@ import pyarrow.csv
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import precision_faults
-from penstock.experiments.recordings import table, traffic, walks
+from bench.swinging_door import compress, live_misses, rebuild
+from papers.experiments.recordings import table, traffic, walks
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
 from penstock.precision.rules import ALL
 from penstock.precision.simulator import Walk
-from penstock.precision.swinging_door import compress, live_misses, rebuild
 from penstock.workloads import read_readings
 
 RULES = ("adaptive:alpha=1", "adaptive:alpha=0.1", "settling")

@@ -1,6 +1,6 @@
 """HEEB's alpha, found while it runs, beside every fixed one; and HEEB's speed.
 
-How HEEB fares beside its rivals is `penstock reproduce heeb-8`.
+How HEEB fares beside its rivals is `python -m papers reproduce heeb-8`.
 
 python bench/stochastic.py --runs 50 --json bench/results/stochastic.json
 """

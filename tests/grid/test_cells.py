@@ -1,9 +1,11 @@
+from importlib import import_module
+
 import pytest
 
 from penstock.core import jit
 from penstock.errors import BadInput
 from penstock.grid import key_of, product
-from penstock.grid.cells import find_work, name_of
+from penstock.grid.cells import _sources_beside, find_work, name_of
 from tests.grid.work import die_once, double
 
 
@@ -27,6 +29,19 @@ def test_a_key_tells_cells_work_and_sources_apart(monkeypatch):
     monkeypatch.setattr("penstock.grid.cells.source_hash", lambda: "another state of the sources")
     assert key_of(double, given) != key
     assert jit.source_hash() != "another state of the sources"
+
+
+def test_a_key_follows_the_sources_of_the_package_that_the_work_is_in(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "__init__.py").write_text("")
+    module = tmp_path / "beside" / "work.py"
+    keys = []
+    for number in range(2):
+        module.write_text(f"def work(given):\n    return {{'found': {number}}}\n")
+        _sources_beside.cache_clear()
+        keys.append(key_of(import_module("beside.work").work, {"x": 1}))
+    assert keys[0] != keys[1]
 
 
 def test_work_is_found_by_its_name_and_must_have_one():

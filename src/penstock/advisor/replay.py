@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from ..engines import Join, Lookup
+from ..numeric import student_within
 from .sample import Floats, JoinSample, LookupSample, sizes
 
 SURE = 0.95
@@ -64,7 +64,7 @@ def _ratio(found: Floats, sample: JoinSample) -> Measured:
     if count > 1:
         by_time = float(((parts - recall * matches) ** 2).sum())
         variance += by_time * count / (count - 1) / total**2
-        sure = float(stats.t.ppf(0.5 + SURE / 2, count - 1))
+        sure = student_within(SURE, count - 1)
     return Measured(recall, sure * float(np.sqrt(variance)))
 
 

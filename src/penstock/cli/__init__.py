@@ -2,7 +2,6 @@
 
 from . import (
     advise,
-    bench,
     broker,
     count,
     demo,
@@ -10,7 +9,6 @@ from . import (
     precision,
     profile,
     query,
-    reproduce,
     simulate,
     source,
 )
@@ -24,8 +22,6 @@ app.command()(advise.advise)
 app.command()(policies.policies)
 app.command()(count.count)
 app.command()(demo.demo)
-app.command()(reproduce.reproduce)
-app.add_typer(bench.bench, name="bench")
 app.add_typer(precision.precision, name="precision")
 precision.precision.command()(source.source)
 precision.precision.command()(query.query)

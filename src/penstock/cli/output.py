@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadInput
+from ..extras import need
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -17,6 +18,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 def where_to_draw(out: Path, name: str) -> Path:
     """Return the file to draw into, refusing before the run what would fail after it."""
+    need("matplotlib", "the picture")
     path = out / name if out.is_dir() else out
     if path.suffix not in PICTURES:
         raise BadInput(

@@ -29,6 +29,7 @@ def profile(
     as_json: AsJson = False,
 ) -> None:
     """Say why the keys of a stream come back: popularity, locality, distances, bursts."""
+    from ..extras import need
     from ..profiling import profile as make_profile
     from ..profiling import show
     from ..report import profile as page
@@ -36,7 +37,10 @@ def profile(
     from ..simulation.show import following
     from ..workloads import read_stream
 
-    target = None if html is None else where_to_write(html)
+    target = None
+    if html is not None:
+        target = where_to_write(html)
+        need("matplotlib", "the page of a profile")  # before the work, not after it
     trace, times = read_stream(file, key=key, time=time)
     with following("profiling") as progress:
         made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)

@@ -5,12 +5,12 @@ import os
 import re
 import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
-from ..errors import PenstockError
+from ..errors import BadInput, PenstockError
 
 LONGEST = 2000  # characters of a complaint, which may quote what a file holds
 
@@ -18,24 +18,31 @@ LONGEST = 2000  # characters of a complaint, which may quote what a file holds
 _UsageError: Any = typer.BadParameter.__mro__[2]
 
 
-class _Group(TyperGroup):
+class Commands(TyperGroup):
     """Commands whose errors are one sentence on standard error, and exit code 2."""
+
+    program = "penstock"  # the name before the sentence
+    moved: ClassVar[dict[str, str]] = {}  # commands that this program no longer has, and the reason
 
     def main(self, *args: Any, **extra: Any) -> Any:
         try:
             code = super().main(*args, **extra | {"standalone_mode": False})
         except PenstockError as error:
-            code = _say(self._with_dashes(str(error)))
+            code = self._say(self._with_dashes(str(error)))
         except _UsageError as error:
-            code = _say(error.format_message())
+            code = self._say(error.format_message())
         except MemoryError:
-            code = _say("this takes more memory than there is; try a smaller --length or --memory")
+            code = self._say(
+                "this takes more memory than there is; try a smaller --length or --memory"
+            )
         except (KeyboardInterrupt, typer.Abort):
             code = 130
         sys.exit(code if isinstance(code, int) else 0)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Find a command, and keep its help from saying that flags are of type bool."""
+        if cmd_name in self.moved:
+            raise BadInput(self.moved[cmd_name])
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             _hide_types_of_flags(found, ctx)
@@ -54,6 +61,13 @@ class _Group(TyperGroup):
 
         return re.sub(r"\b(\w+)=(?=[.,; ]|$)", typed, sentence)
 
+    def _say(self, sentence: str) -> int:
+        said = " ".join(sentence.split())
+        if len(said) > LONGEST:  # the beginning names the thing, the end says the way out
+            said = f"{said[: LONGEST // 2]} ... {said[-LONGEST // 2 :]}"
+        print(f"{self.program}:", said, file=sys.stderr)
+        return 2
+
 
 def _hide_types_of_flags(command: Any, ctx: Any) -> None:
     for each in getattr(command, "commands", {}).values():
@@ -68,29 +82,28 @@ def _hidden(params: list[Any]) -> list[Any]:
     return params
 
 
-def _say(sentence: str) -> int:
-    said = " ".join(sentence.split())
-    if len(said) > LONGEST:  # the beginning names the thing, the end says the way out
-        said = f"{said[: LONGEST // 2]} ... {said[-LONGEST // 2 :]}"
-    print("penstock:", said, file=sys.stderr)
-    return 2
+class _Penstock(Commands):
+    moved: ClassVar[dict[str, str]] = {
+        "reproduce": "'penstock reproduce' is now 'python -m papers reproduce' in the repository",
+        "bench": "'penstock bench quality' is now 'python -m papers quality' in the repository",
+    }
 
 
 app = typer.Typer(
-    cls=_Group,
+    cls=_Penstock,
     help="Stream joins and stream caches inside a hard memory budget.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
-def main() -> None:
-    """Run the program."""
+def main(program: typer.Typer = app) -> None:
+    """Run a program: this one, or another with commands of the same kind."""
     for number in (signal.SIGINT, signal.SIGTERM):
         # What is ignored stays so: `nohup`, or `&` in a script, keeps Ctrl-C from us on purpose.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
-    app()
+    program()
 
 
 def _leave(number: int, _: Any) -> None:

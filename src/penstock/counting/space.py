@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc
 
 from ..errors import BadInput
+from ..extras import need
 from .shares import bucket_width, share
 
 LARGEST_WIDTH = 1 << 40  # items in a bucket: epsilon is not sought below 1e-12
@@ -75,6 +75,7 @@ def equation_5(popularity: Any, epsilon: float, buckets: int, *, capped: bool = 
     """
     if buckets < 1:
         raise BadInput(f"buckets must be at least 1, got {buckets}")
+    betainc = need("scipy.special", "equation 5").betainc
     width = bucket_width(epsilon)
     chance, times = np.unique(_probabilities(popularity), return_counts=True)
     total = np.zeros(len(chance))

@@ -5,11 +5,14 @@ process or machine, and be written down. The work itself is a function at the to
 a worker can import.
 """
 
+import functools
 import hashlib
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ..core.jit import source_hash
@@ -33,8 +36,22 @@ def product(**axes: Any) -> list[Given]:
 
 def key_of(work: Work, given: Given) -> str:
     """Return a key that no other work, other cell or other state of the sources has."""
-    told = json.dumps([name_of(work), source_hash(), given], sort_keys=True)
+    sources = [source_hash(), _sources_beside(work.__module__.partition(".")[0])]
+    told = json.dumps([name_of(work), sources, given], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()[:24]
+
+
+@functools.cache
+def _sources_beside(package: str) -> str:
+    """Return a hash of the sources of a package other than this one, which has its own hash."""
+    if package == __name__.partition(".")[0]:
+        return ""
+    digest = hashlib.sha256()
+    for folder in getattr(sys.modules.get(package), "__path__", ()):
+        for path in sorted(Path(folder).rglob("*.py")):
+            digest.update(str(path.relative_to(folder)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:20]
 
 
 def name_of(work: Work) -> str:

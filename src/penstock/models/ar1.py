@@ -8,11 +8,11 @@ Source: section 8 (REAL) of Xie, Yang and Chen, "On Joining and Caching Stochast
 (SIGMOD 2005).
 """
 
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.signal import lfilter
 
 from ..errors import BadInput
 from ..workloads.draws import at_least, source
@@ -122,7 +122,8 @@ def swing(
     if off is None:
         push[:1] /= np.sqrt(1 - phi**2)
         off = 0.0
-    return lfilter([1.0], [1.0, -phi], push, zi=[phi * float(off)])[0]
+    course = accumulate(push.tolist(), lambda before, by: phi * before + by, initial=float(off))
+    return np.array(list(course)[1:])
 
 
 def unrounded(variance: float, unit: float) -> float:

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import RectBivariateSpline
-from scipy.signal import lfilter
 
+from ..core.jit import kernel
 from ..core.worth import (
     LEVEL,
     LINE,
@@ -35,6 +34,7 @@ from ..core.worth import (
     X_STEP,
 )
 from ..errors import BadInput
+from ..numeric import spline
 from . import wide
 from .ar1 import Ar1, spread
 from .benefit import caching as caching_benefit
@@ -160,11 +160,16 @@ def _along(mass: Floats, slope: int, alpha: float) -> Floats:
 
     Its cost does not depend on how far ahead one looks, which matters where the noise is wide.
     """
-    z, size = np.exp(-1 / alpha), abs(slope)
-    ahead = mass if slope > 0 else mass[::-1]
-    pull = np.append(np.zeros(size), z)
-    curve = lfilter(pull, np.concatenate([[1.0], np.zeros(size - 1), [-z]]), ahead)
+    ahead = np.ascontiguousarray(mass if slope > 0 else mass[::-1])
+    curve = np.zeros(len(ahead))
+    _step_on(ahead, abs(slope), np.exp(-1 / alpha), curve)
     return curve if slope > 0 else curve[::-1]
+
+
+@kernel
+def _step_on(mass, size, z, curve):
+    for place in range(size, len(mass)):
+        curve[place] = z * (curve[place - size] + mass[place - size])
 
 
 def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> Table:
@@ -228,11 +233,11 @@ def _ar1(model: Ar1, lastings: list[Lasting], caching: bool) -> Table:
     ends = mean - REACH * sd, mean + REACH * sd
     x, v = (np.linspace(*ends, count) for count in CONTROL)
     worth = np.stack([_ar1_at(model, lasting, x, v, caching) for lasting in lastings])
-    fine_x, fine_v = (np.linspace(*ends, count) for count in POINTS)
-    smooth = [RectBivariateSpline(x, v, layer)(fine_x, fine_v) for layer in worth]
+    along_x, along_v = (spline(*counts) for counts in zip(CONTROL, POINTS, strict=True))
+    smooth = along_x @ worth @ along_v.T
     steps = [(ends[1] - ends[0]) / (count - 1) for count in POINTS]
     numbers = _numbers(low=ends[0], step=steps[1], x_low=ends[0], x_step=steps[0])
-    return Table(SURFACE, numbers, np.zeros(0, np.int64), np.stack(smooth)[:, None])
+    return Table(SURFACE, numbers, np.zeros(0, np.int64), smooth[:, None])
 
 
 def _ar1_at(model: Ar1, lasting: Lasting, x: Floats, v: Floats, caching: bool) -> Floats:

@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
 
 from ..errors import BadInput
+from ..numeric import chi_square_above
 from . import stationary, trend, walk
 from .ar1 import Ar1
 from .cells import on_grid
@@ -152,7 +152,7 @@ def _misses_counts(model: Stationary, data: np.ndarray) -> str:
     seen, due = np.bincount(pool, count), np.bincount(pool, expected)
     kept = due > 0  # a popular value may fill several pools; those left empty are none
     square = float(((seen - due)[kept] ** 2 / due[kept]).sum())
-    if chi2.sf(square, max(int(kept.sum()) - 3, 1)) < CHANCE:
+    if chi_square_above(square, max(int(kept.sum()) - 3, 1)) < CHANCE:
         return f"the counts of values differ from it beyond chance, chi-square {square:.0f}"
     return ""
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma
 
 from ..core.worth import KINDS
 from ..errors import BadInput
+from ..numeric import harmonic
 from .cells import Floats, positive
 
 NOTHING = 1e-9  # a chance too small to count
@@ -107,7 +107,7 @@ class Lasting:
         if self.kind == "fixed":
             return float(min(last, self.scale) - min(first, self.scale))
         if self.kind == "inv":
-            return float(digamma(last + 1) - digamma(first + 1))
+            return harmonic(last) - harmonic(first)
         return float(self.of(np.arange(first + 1, last + 1)).sum())
 
 

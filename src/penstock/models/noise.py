@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from ..errors import BadInput
+from ..numeric import root
 from ..workloads.drift import Noise
 from .cells import Floats, Ints, check_span, finite, numbers, positive
 from .normal import cell_mass
@@ -147,7 +147,7 @@ class Discrete:
                 f"noise must lie on both sides of 0 to have a mean of zero, got {low} to {high}"
             )
         edge = 1 - 1e-12  # every 1 + a x must stay above 0
-        a = brentq(lambda a: float((p * x / (1 + a * x)).sum()), -edge / high, -edge / low)
+        a = root(lambda a: float((p * x / (1 + a * x)).sum()), -edge / high, -edge / low)
         mass = np.where(p > 0, p / (1 + a * x), 0.0)
         return Discrete(self.lowest, mass / mass.sum())
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
+from ..numeric import normal_below
 from .cells import Floats
 
 
@@ -16,4 +16,4 @@ def cell_mass(cell: Any, mean: Any, sd: Any) -> Floats:
     """
     # Taken in the lower tail; in the upper one rounding eats the difference.
     off = -np.abs(cell - np.asarray(mean))
-    return np.asarray(ndtr((off + 0.5) / sd) - ndtr((off - 0.5) / sd))[()]
+    return normal_below((off + 0.5) / sd) - normal_below((off - 0.5) / sd)

@@ -6,9 +6,9 @@ exponential. The largest must be too large for chance.
 """
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ..errors import BadInput
+from ..numeric import minimum
 from .cells import Floats
 from .least_squares import regress
 
@@ -49,5 +49,4 @@ def _refine(x: Floats, frequency: float, width: float) -> float:
         return regress(x[1:], *waves).variance
 
     low, high = max(frequency - width, 1.0 / len(x)), min(frequency + width, 0.4999)
-    found = minimize_scalar(left, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
-    return float(1 / found.x)
+    return 1 / minimum(left, low, high)

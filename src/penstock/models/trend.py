@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog, minimize_scalar
 
 from ..errors import BadInput
+from ..numeric import minimum
 from ..workloads.draws import at_least, source
 from .cells import Floats, Grid, Ints, check_span, check_unit, finite, on_grid, to_cells, to_values
 from .counts import steps
@@ -96,22 +96,18 @@ def _lines(cell: Ints, line: Regression, kind: Kind) -> list[tuple[float, float]
 
 
 def _narrowest(line: Regression) -> tuple[float, float]:
-    """Return the line with the smallest largest distance from the data: a linear program.
+    """Return the line with the smallest largest distance from the data.
 
-    Posed for what least squares left over, with time from -1 to 1, so that it is well scaled.
+    Sought for what least squares left over, with time from -1 to 1, so that it is well scaled. The
+    height of the strip that holds all data is a convex function of how the strip is tilted, and a
+    tilt of more than twice the largest residual makes it higher than none.
     """
     left, count = line.residual, len(line.residual)
     scale = max(float(np.abs(left).max()), 1e-12)
     time = np.linspace(-1, 1, count)
-    above = np.column_stack([np.ones(count), time, -np.ones(count)])
-    below = above * [-1, -1, 1]
-    found = linprog(
-        [0, 0, 1],
-        A_ub=np.concatenate([above, below]),
-        b_ub=np.concatenate([left, -left]) / scale,
-        bounds=[(None, None), (None, None), (0, None)],
-    )
-    middle, tilt = found.x[:2] * scale
+    tilt = minimum(lambda tilt: float(np.ptp(left - tilt * time)), -2 * scale, 2 * scale)
+    above = left - tilt * time
+    middle = (above.max() + above.min()) / 2
     slope = 2 * tilt / (count - 1)
     return line.coefficient[0] + middle - tilt, line.coefficient[1] + slope
 
@@ -148,7 +144,7 @@ def _normal(left: Ints) -> Found:
             return -float((count * np.where(count > 0, np.log(mass), 0.0)).sum())
 
     rough = float(np.log(max(left.std(), 0.3)))
-    sd = float(np.exp(minimize_scalar(cost, bounds=(rough - 1, rough + 1), method="bounded").x))
+    sd = float(np.exp(minimum(cost, rough - 1, rough + 1)))
     error = sd / np.sqrt(2 * len(left))
     return (
         Discrete.normal(sd, bound),

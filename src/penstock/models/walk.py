@@ -4,13 +4,14 @@ Source: section 7.5 of Xie, Yang and Chen, "On Joining and Caching Stochastic St
 2005). Their walk is continuous and discretised; here the steps are whole numbers themselves.
 """
 
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from ..errors import BadInput
+from ..numeric import minimum
 from ..workloads.draws import at_least, source
 from .cells import Floats, Ints, check_unit, finite, on_grid, positive, to_cells, to_values
 from .counts import steps
@@ -22,6 +23,7 @@ from .record import Estimate, Fit, log_likelihood
 Kind = Literal["normal", "empirical"]
 KINDS: tuple[Kind, ...] = ("normal", "empirical")
 LEAST = 10  # values, to see enough steps
+ROUNDS = 4  # of the search for a drift and an sd
 FAINT = 1e-30  # a mass at the edge of what d steps reach, small enough to forget
 
 
@@ -140,13 +142,16 @@ def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
     value, count = np.unique(moves, return_counts=True)
     rough = np.sqrt(max(moves.var() - 1 / 12, 0.05))  # Sheppard: rounding added a twelfth
 
-    def cost(parameters: np.ndarray) -> float:
-        drift, log_sd = parameters
+    def cost(drift: float, log_sd: float) -> float:
         mass = cell_mass(value, drift, np.exp(log_sd))
         return -float(count @ np.log(np.maximum(mass, 1e-300)))
 
-    found = minimize(cost, [moves.mean(), np.log(rough)], method="Nelder-Mead")
-    drift, sd = float(found.x[0]), float(np.exp(found.x[1]))
+    mean = float(moves.mean())
+    drift, log_sd = mean, float(np.log(rough))
+    for _ in range(ROUNDS):  # the two hardly depend on each other, so few rounds are enough
+        drift = minimum(partial(cost, log_sd=log_sd), mean - 1, mean + 1)
+        log_sd = minimum(partial(cost, drift), log_sd - 1, log_sd + 1)
+    sd = float(np.exp(log_sd))
     # Rounding hides a little: the errors are those of a normal a twelfth wider.
     wide = np.sqrt(sd**2 + 1 / 12)
     n = len(moves)

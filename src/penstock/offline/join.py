@@ -18,9 +18,10 @@ section 3 of Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SI
 from typing import NamedTuple
 
 import numpy as np
-from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
 from ..errors import BadInput
+from ..extras import need
+from .plan import SOLVER
 from .reach import Reach, counted_from, find_reach
 
 
@@ -88,7 +89,7 @@ def _solve(lanes: Lanes, budget: int) -> int:
         (after, np.searchsorted(used, lanes.point), lanes.alive, 0),
         (after[on], before[on + 1], lanes.alive[on], 0),
     ]
-    flow = SimpleMinCostFlow()
+    flow = need(SOLVER, "the optimum of a join").SimpleMinCostFlow()
     for tail, head, capacity, cost in arcs:
         flow.add_arcs_with_capacity_and_unit_cost(
             tail.astype(np.int32), head.astype(np.int32), capacity, np.full(len(tail), cost)

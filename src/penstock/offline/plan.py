@@ -13,8 +13,10 @@ Source: sections 3 and 4 of Xie, Yang and Chen, "On Joining and Caching Stochast
 from typing import NamedTuple
 
 import numpy as np
-from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
+from ..extras import need
+
+SOLVER = "ortools.graph.python.min_cost_flow"
 ONE = 2**40  # the cost of a gain of 1: the solver wants whole numbers, and gains are chances
 
 
@@ -56,7 +58,7 @@ def best_plan(gain: np.ndarray, enters: np.ndarray, budget: int) -> Plan:
         (node[back], at[back], 1, 0),
         (line, line + 1, budget, 0),
     ]
-    flow = SimpleMinCostFlow()
+    flow = need(SOLVER, "a plan by flow").SimpleMinCostFlow()
     for tail, head, capacity, cost in arcs:
         flow.add_arcs_with_capacity_and_unit_cost(
             tail.astype(np.int32),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..extras import need
 from .profile import Profile, spread
 
 INK, GREY, LIGHT = "#1d1d1f", "#5f6368", "#d3dbe4"
@@ -101,9 +102,7 @@ def as_svg(name: str, figure: Any) -> str:
 
 
 def _axes(title: str, across: str, up: str) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure  # here, because it takes a second to import
-
-    figure = Figure(figsize=SIZE, layout="constrained")
+    figure = need("matplotlib.figure", "a picture").Figure(figsize=SIZE, layout="constrained")
     axes = figure.subplots()
     axes.set_title(title, loc="left", size=12, weight="bold", color=INK)
     axes.set_xlabel(across, color=GREY)

@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import gammaln
 
 from ..models.record import Estimate
+from ..numeric import log_factorial, root
 from ..workloads.trace import Ints
 from .power_sums import upto
 
@@ -85,7 +84,7 @@ def fit_zipf(count: Ints, alike: Ints | None = None) -> Popularity:
         return float(logs / weight - target)
 
     # Counts never rise, so no exponent below 0 can be the likeliest.
-    z = float(brentq(excess, 0.0, STEEPEST)) if excess(0.0) > 0 else 0.0
+    z = root(excess, 0.0, STEEPEST) if excess(0.0) > 0 else 0.0
     weight, logs, squares = upto(seen.keys, z)
     variance = squares / weight - (logs / weight) ** 2
     error = float(1 / np.sqrt(seen.total * variance)) if variance > 0 else None
@@ -94,7 +93,7 @@ def fit_zipf(count: Ints, alike: Ints | None = None) -> Popularity:
 
 def _mean_log_rank(seen: Popularity) -> float:
     ends = np.append(0, np.cumsum(seen.alike))
-    logs = gammaln(ends + 1.0)  # the sum of log r up to each end
+    logs = log_factorial(ends)  # the sum of log r up to each end
     return float(seen.count @ np.diff(logs)) / seen.total
 
 

@@ -6,13 +6,13 @@ however many keys it asks for.
 
 import json
 import re
-from importlib import import_module
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 
-from ..errors import BadInput, PenstockError
+from ..errors import BadInput
+from ..extras import need
 from . import libpq
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(?://)?")
@@ -209,12 +209,6 @@ DIALECTS: dict[str, Dialect] = {
     "file": Sqlite(),
     "duckdb": DuckDb(),
 }
-PACKAGES = {
-    "adbc_driver_postgresql": "adbc-driver-postgresql",
-    "adbc_driver_sqlite": "adbc-driver-sqlite",
-    "adbc_driver_duckdb": "duckdb",
-    "adbc_driver_manager": "adbc-driver-manager",
-}
 
 
 def dialect_of(uri: str) -> Dialect:
@@ -252,14 +246,7 @@ def quoted(name: str) -> str:
 
 
 def _driver(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        package = PACKAGES[module.partition(".")[0]]
-        raise PenstockError(
-            f"this relation needs the package {package}, which cannot be imported here; "
-            f"pip install {package}, on the executors too"
-        ) from None
+    return need(module, "this relation, on the executors too,")
 
 
 def _path(uri: str) -> str:

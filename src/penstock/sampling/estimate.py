@@ -2,7 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+
+from ..numeric import student_within
 
 Floats = NDArray[np.float64]
 
@@ -37,4 +38,4 @@ def mean_error(values: Floats, known: float) -> float:
 
 
 def _wide(samples: int) -> float:
-    return float(student.ppf(0.975, samples - 1))
+    return student_within(0.95, samples - 1)

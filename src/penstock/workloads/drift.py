@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from ..errors import BadInput
+from ..numeric import normal_below
 from .draws import at_least, source
 from .trace import Ints, JoinTrace, LookupTrace, interleave
 
@@ -51,7 +51,7 @@ class Noise:
             return np.full(2 * self.bound + 1, 1 / (2 * self.bound + 1))
         # Both signs are taken in the lower tail; in the upper one rounding eats the difference.
         low = -np.abs(np.arange(-self.bound, self.bound + 1))
-        mass = ndtr((low + 0.5) / self.sd) - ndtr((low - 0.5) / self.sd)
+        mass = normal_below((low + 0.5) / self.sd) - normal_below((low - 0.5) / self.sd)
         return np.asarray(mass / mass.sum())
 
     def draw(self, random: np.random.Generator, count: int) -> Ints:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...extras import need
 from .run import BY_HAND, STATION, Case, Demo, Run
 from .words import width_of
 
@@ -15,9 +16,7 @@ BAND, EDGE, INK, LEFT, ASKED = "#cfe2f6", "#7fb0e6", "#1d1d1f", "#c5352b", "#e0a
 
 def draw(made: Demo, path: Path) -> None:
     """Draw a row for each precision: our rule, and the width set by hand beside it."""
-    from matplotlib.figure import Figure  # here, because it takes a second to import
-
-    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    figure = need("matplotlib.figure", "a picture").Figure(figsize=(11, 6.4), layout="constrained")
     grid = figure.subplots(len(made.cases), 2, sharex=True, sharey="row")
     for row, case in zip(grid, made.cases, strict=True):
         for axes, run in zip(row, (case.ours, case.by_hand), strict=True):

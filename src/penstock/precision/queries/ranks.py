@@ -21,6 +21,7 @@ from collections import deque
 
 import numpy as np
 
+from ...extras import need
 from ..rounding import add_down
 
 Demand = tuple[float, float, int]  # a point a, a + δ rounded down, and how many to fetch there
@@ -96,12 +97,11 @@ def _cheapest(
     low: np.ndarray, high: np.ndarray, wanted: list[Demand], costs: np.ndarray
 ) -> list[int]:
     """Cover the points at the least cost."""
-    from scipy.optimize import linprog
-
     if not wanted:
         return []
+    optimize = need("scipy.optimize", "a query whose sources differ in cost")
     covers = [(low <= a) & (high > beyond) for a, beyond, _ in wanted]
-    found = linprog(
+    found = optimize.linprog(
         costs,
         A_ub=-np.array(covers, float),
         b_ub=[-demand for _, _, demand in wanted],

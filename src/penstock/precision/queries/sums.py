@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...extras import need
 from ..rounding import Exact, nearest, total
 from ..rounding import width as exact_width
 
@@ -79,8 +80,6 @@ def _narrowest_stay(
 
 def _cheapest(width: np.ndarray, delta: float, costs: np.ndarray) -> set[int]:
     """Solve the knapsack: refresh 0 or 1 of each, at the least cost."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
     must = np.isinf(width)
     rest = np.flatnonzero(~must & (width > 0))
     chosen = {int(i) for i in np.flatnonzero(must)}
@@ -92,11 +91,12 @@ def _cheapest(width: np.ndarray, delta: float, costs: np.ndarray) -> set[int]:
         excess = scaled.sum() - delta / scale
     if excess <= 0:
         return chosen
-    found = milp(
+    optimize = need("scipy.optimize", "a query whose sources differ in cost")
+    found = optimize.milp(
         costs[rest],
-        constraints=LinearConstraint(scaled[None, :], lb=excess),
+        constraints=optimize.LinearConstraint(scaled[None, :], lb=excess),
         integrality=np.ones(len(rest)),
-        bounds=Bounds(0, 1),
+        bounds=optimize.Bounds(0, 1),
         options={"mip_rel_gap": 0.0},
     )
     return chosen | {int(i) for i in rest[found.x > 0.5]}

@@ -7,7 +7,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...errors import PenstockError, Unreachable
+from ...errors import Unreachable
+from ...extras import need
 from .broker import Broker
 
 STEP = 0.05  # seconds to wait for the network at a time
@@ -24,14 +25,7 @@ class Contact(NamedTuple):
 
 def paho() -> Any:
     """Return the MQTT client library, which is an optional part of Penstock."""
-    try:
-        import paho.mqtt.client
-    except ImportError:
-        raise PenstockError(
-            "MQTT needs the package paho-mqtt, which cannot be imported here;"
-            " pip install 'penstock[mqtt]'"
-        ) from None
-    return paho.mqtt.client
+    return need("paho.mqtt.client", "MQTT")
 
 
 def make_client(broker: Broker, protocol: int, name: str) -> Any:

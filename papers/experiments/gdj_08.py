@@ -1,0 +1,76 @@
+"""Figure 8: the second of two attributes more and more skewed, the first uniform; by buffer."""
+
+from typing import Any
+
+from penstock import grid
+
+from .frame import Experiment, Found, judge
+from .gdj_03 import recalls
+from .lab import Lab
+from .streams import replay_streams
+from .style import legend_below, lines
+
+POLICIES = ("gdj:percentile=0.1", "prob", "rand")
+
+
+def run(lab: Lab) -> Found:
+    """Simulate every skew in every buffer."""
+    skews = lab.pick((0.1, 0.4, 0.7, 1.0, 1.25, 1.5), (0.1, 1.0))
+    shares = lab.pick((0.1, 0.2, 0.4), (0.2,))
+    axes = {"length": lab.pick(20_000, 2000), "within": lab.pick(500, 200), "share": shares}
+    cells = [
+        cell | {"options": {"attributes": 2, "alphas": [0.0, skew]}}
+        for skew in skews
+        for cell in grid.product(
+            streams="skewed", run=range(lab.pick(3, 1)), **axes, policy=POLICIES
+        )
+    ]
+    rows = lab.sweep(replay_streams, cells)
+    for row in rows:
+        row["skew"] = row["options"]["alphas"][1]
+    found = recalls(rows, "policy", "skew", "share")
+    table = rows.means(["results", "recall"], "policy", "skew", "share")
+    output = {(r["policy"], r["skew"], r["share"]): r["results"] for r in table}
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(shares), squeeze=False)[0]
+        for panel, share in zip(panels, shares, strict=True):
+            curves = {
+                p: table.curve("skew", "recall", share=share, policy=p)
+                for p in ("gdj", "prob", "rand")
+            }
+            title = f"buffer {100 * share:g} %"
+            lines(panel, curves, "Zipf skew of the second attribute", "recall", title, legend=False)
+            panel.set_ylim(bottom=0)
+        legend_below(figure, panels[0])
+
+    lead = {(a, s): found["gdj", a, s] / found["prob", a, s] for a in skews for s in shares}
+    shown = "GDJ / PROB in a 20 % buffer: " + ", ".join(f"{a:g}: {lead[a, 0.2]:.2f}" for a in skews)
+    verdicts = [
+        judge(
+            "both produce more output the more skew there is",
+            {
+                f"{p} at {s:.0%}": output[p, skews[-1], s] > output[p, skews[0], s]
+                for p in ("gdj", "prob")
+                for s in shares
+            },
+            "; ".join(
+                f"{p.upper()} {output[p, skews[0], 0.2]:,.0f} to {output[p, skews[-1], 0.2]:,.0f}"
+                for p in ("gdj", "prob")
+            ),
+        ),
+        judge(
+            "where the skew is small PROB is better",
+            {f"{s:.0%}": lead[skews[0], s] < 1 for s in shares},
+            shown,
+        ),
+        judge(
+            "where it is large GDJ is better",
+            {f"{a:g} at {s:.0%}": lead[a, s] > 1 for a in skews for s in shares if a >= 1},
+            shown,
+        ),
+    ]
+    return Found(table, draw, verdicts, size=(9.0, 3.6))
+
+
+GDJ_8 = Experiment("gdj-8", "GDJ", "figure 8", "skew of the second attribute", run)

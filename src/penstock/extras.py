@@ -1,0 +1,40 @@
+"""Packages that only some parts need. They are imported where they are used, through `need`."""
+
+from importlib import import_module
+from typing import Any
+
+from .errors import PenstockError
+
+EXTRAS = {  # package: the extra that installs it
+    "adbc_driver_duckdb": "duckdb",
+    "adbc_driver_manager": "databases",
+    "adbc_driver_postgresql": "databases",
+    "adbc_driver_sqlite": "databases",
+    "matplotlib": "plots",
+    "ortools": "solvers",
+    "paho": "mqtt",
+    "scipy": "solvers",
+}
+
+
+class MissingExtra(PenstockError, ImportError):
+    """A package of an extra is not installed."""
+
+
+def need(module: str, who: str) -> Any:
+    """Import a module of an optional package, or say which extra installs it.
+
+    who: the part that needs it, as the subject of the sentence.
+
+    >>> need("scipy.missing", "a bound of the paper")
+    Traceback (most recent call last):
+    penstock.extras.MissingExtra: a bound of the paper needs scipy, which cannot be imported ...
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtra(
+            f"{who} needs {package}, which cannot be imported here;"
+            f" pip install 'penstock[{EXTRAS[package]}]'"
+        ) from error

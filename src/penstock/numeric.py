@@ -1,0 +1,172 @@
+"""The numerical methods that models and profiles need, in NumPy, Numba and the standard library.
+
+Policies fit models while they run, on Spark's executors too, and these few functions are all that
+they would need SciPy for. The tests compare each of them with SciPy.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .core.jit import kernel
+
+Floats = NDArray[np.float64]
+Function = Callable[[float], float]
+
+HALVINGS = 60  # of a bracket: 1e-18 of its width is left
+SECTIONS = 45  # of a bracket by the golden ratio: 4e-10 of its width is left
+GOLDEN = (math.sqrt(5) - 1) / 2
+MANY = 300  # degrees of freedom, from which an expansion in their inverse is exact to 1e-7
+SQRT_HALF = math.sqrt(0.5)
+
+
+def normal_below(x: ArrayLike) -> Any:
+    """Return the probability that a standard normal is below x; it is exact in the lower tail.
+
+    >>> normal_below([-1.96, 0.0]).round(4).tolist()
+    [0.025, 0.5]
+    """
+    given = np.asarray(x, np.float64)
+    made = np.empty(given.size)
+    _fill_normal(np.ascontiguousarray(given).ravel(), made)
+    return made.reshape(given.shape)[()]
+
+
+@kernel
+def _fill_normal(x, made):  # type: ignore[no-untyped-def]
+    for place in range(len(x)):
+        made[place] = 0.5 * math.erfc(-x[place] * SQRT_HALF)
+
+
+def chi_square_above(x: float, freedom: int) -> float:
+    """Return the probability that a chi-square exceeds x, by the cube root of Wilson and Hilferty.
+
+    >>> round(chi_square_above(18.3, freedom=10), 3)
+    0.05
+    """
+    part = 2 / (9 * freedom)
+    return float(normal_below((1 - part - (x / freedom) ** (1 / 3)) / math.sqrt(part)))
+
+
+def student_within(share: float, freedom: int) -> float:
+    """Return the t that a Student variable stays below in size with the given probability.
+
+    >>> round(student_within(0.95, freedom=4), 3)
+    2.776
+    """
+    z = NormalDist().inv_cdf((1 + share) / 2)
+    if freedom >= MANY:
+        terms = (
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        )
+        return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+    angle = root(lambda angle: _student_inside(angle, freedom) - share, 0.0, math.pi / 2)
+    return math.sqrt(freedom) * math.tan(angle)
+
+
+def _student_inside(angle: float, freedom: int) -> float:
+    """Return Pr(|T| <= t) for t = sqrt(freedom) tan(angle): a finite sum (Abramowitz, 26.7.3)."""
+    odd = freedom % 2
+    square = math.cos(angle) ** 2
+    term = math.cos(angle) if odd else 1.0
+    total = 0.0 if freedom == 1 else term
+    for step in range(2 + odd, freedom - 1, 2):
+        term *= square * (step - 1) / step
+        total += term
+    inside = math.sin(angle) * total
+    return 2 / math.pi * (angle + inside) if odd else inside
+
+
+def log_factorial(n: ArrayLike) -> Floats:
+    """Return the sum of the logarithms of 1 ... n, by Stirling's series where n is large.
+
+    >>> log_factorial([0, 4, 1000]).round(4).tolist()
+    [0.0, 3.1781, 5912.1282]
+    """
+    count = np.asarray(n, np.int64)
+    x = np.maximum(count, 16).astype(np.float64)
+    series = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5) - 1 / (1680 * x**7)
+    large = (x + 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series
+    small = np.cumsum(np.log(np.maximum(np.arange(17), 1)))
+    return np.where(count <= 16, small[np.minimum(count, 16)], large)
+
+
+def harmonic(n: float) -> float:
+    """Return 1 + 1/2 + ... + 1/n, also for n that are no whole numbers.
+
+    >>> round(harmonic(4), 6)
+    2.083333
+    """
+    x, below = n + 1.0, 0.0
+    while x < 10:
+        below += 1 / x
+        x += 1
+    tail = 1 / (12 * x**2) - 1 / (120 * x**4) + 1 / (252 * x**6) - 1 / (240 * x**8)
+    return math.log(x) - 1 / (2 * x) - tail - below + np.euler_gamma
+
+
+def root(of: Function, low: float, high: float) -> float:
+    """Return where a function that has different signs at both ends is zero, by bisection.
+
+    >>> round(root(lambda x: x * x - 2, 0.0, 2.0), 9)
+    1.414213562
+    """
+    rises = of(low) < 0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (of(middle) < 0) == rises else (low, middle)
+    return float(low + high) / 2
+
+
+def minimum(of: Function, low: float, high: float) -> float:
+    """Return where a function with one minimum between both ends has it, by golden section.
+
+    >>> round(minimum(lambda x: abs(x - 0.3), -1.0, 1.0), 6)
+    0.3
+    """
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = of(left), of(right)
+    for _ in range(SECTIONS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = of(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = of(right)
+    return float(low + high) / 2
+
+
+@cache
+def spline(points: int, fine: int) -> Floats:
+    """Return the matrix from values at even points to those of a cubic spline at `fine` points.
+
+    Both cover the same stretch. The first and the last two pieces are one cubic ("not a knot").
+
+    >>> x = np.linspace(0, 1, 5)
+    >>> np.allclose(spline(5, 9) @ x**3, np.linspace(0, 1, 9) ** 3)
+    True
+    """
+    bends = np.zeros((points, points))  # the equations of the second derivatives
+    steps = np.zeros((points, points))
+    for row in range(1, points - 1):
+        bends[row, row - 1 : row + 2] = 1, 4, 1
+        steps[row, row - 1 : row + 2] = 6, -12, 6
+    bends[0, :3] = bends[-1, -3:] = 1, -2, 1
+    second = np.linalg.solve(bends, steps)
+    place = np.linspace(0, points - 1, fine)
+    left = np.minimum(place.astype(np.int64), points - 2)
+    here, there = (left + 1 - place)[:, None], (place - left)[:, None]
+    one = np.eye(points)
+    made = here * one[left] + there * one[left + 1]
+    made += ((here**3 - here) * second[left] + (there**3 - there) * second[left + 1]) / 6
+    made.flags.writeable = False
+    return made
