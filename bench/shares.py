@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from penstock.quality import recorded
+from papers.quality import recorded
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
