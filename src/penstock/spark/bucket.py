@@ -32,6 +32,7 @@ from .watched import placed
 TOLD = 10  # keys that the figures of a query name,
 HOT = 0.005  # if they have at least this share of the rows
 LONGEST = 100  # characters of a key that are told
+STEPS = 64  # in which rows make room for those that are watched
 COUNTED = ("arrived", "late", "null", "expired", "evicted", "refused")
 
 
@@ -49,6 +50,7 @@ class Bucket(Streaming):
         self.plan = plan
         self.number = number
         self.ledger = make_ledger(plan)
+        self.share = bucket_budget(plan, number)  # of the budget, as long as there is no other
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
@@ -78,6 +80,8 @@ class Bucket(Streaming):
         self.join.delay = self.plan.delay
         self.totals = dict(stored.totals)
         self._resume_shadow(stored.part("shadow."), saved, number)
+        if self.ledger is None:
+            self._fit()
         if self.join.held < len(saved["held.time"]):  # a smaller budget: some had to go
             self._drop(saved["held.stream"])
         if self.shadow is not None:
@@ -145,6 +149,7 @@ class Bucket(Streaming):
             self.join.advance(batch.latest)
         if self.shadow is not None:
             self.shadow.forget(self.join, self._gone())
+            self._fit()  # it may watch more rows than before
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
@@ -152,22 +157,26 @@ class Bucket(Streaming):
 
     def _take_share(self, digests: Sequence[bytes]) -> None:
         """Bring the engine to the share of the budget that it may have in this micro-batch."""
-        share = bucket_budget(self.plan, self.number)
         if self.ledger is not None:
             allowed = self.ledger.take([read_digest(each) for each in digests])
-            share = int(allowed[self.number]) + fixed_bytes(self.plan)
-        if share is None:
-            return
+            self.share = int(allowed[self.number]) + fixed_bytes(self.plan)
         before = self.join.tuples["stream"]
-        self.join.resize(share - self._watching_bytes(share))
+        self._fit()
         if self.join.held < len(before):
             self._drop(before)
 
-    def _watching_bytes(self, share: int) -> int:
-        """Return what the estimate of recall takes of a share in bytes: at most half for rows."""
-        if self.shadow is None or not self.plan.in_bytes:
-            return 0
-        return min(self.shadow.nbytes, max(0, share - self.join.footprint.fixed) // 2)
+    def _fit(self) -> None:
+        """Give the engine its share, less the bytes that the estimate of recall takes."""
+        if self.share is not None:
+            rows = max(0, self.share - self.join.footprint.fixed)
+            step = 1 + rows // STEPS  # so that it seldom changes
+            watching = -(-self._watching_bytes // step) * step
+            self.join.resize(self.share - min(watching, rows))
+
+    @property
+    def _watching_bytes(self) -> int:
+        """What the estimate of recall takes of a budget in bytes."""
+        return self.shadow.nbytes if self.shadow is not None and self.plan.in_bytes else 0
 
     def _hottest(self) -> str | None:
         """Return the keys of this bucket that are frequent, with their share of the rows."""
@@ -278,8 +287,8 @@ class Bucket(Streaming):
         report |= self.totals
         report["held"] = float(self.join.held)
         report["share"] = float(self.join.budget or 0)
-        watching = 0 if self.shadow is None else self.shadow.nbytes
-        report["bytes"] = float(self.join.used + watching if self.plan.in_bytes else state_bytes)
+        used = self.join.used + self._watching_bytes
+        report["bytes"] = float(used if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
         return report | standing.counters(self.join, JOINING)
