@@ -104,7 +104,7 @@ def test_batches_text_keys_and_inner(spark, tmp_path):
         F.concat(F.lit("c"), F.col("id") % 60).alias("code"), F.col("id").alias("name")
     )
     relation = Relation(uri, table="customers", columns=["name"])
-    both = frame.transform(lookup, relation, "code", memory="20 KB", how="inner")
+    both = frame.transform(lookup, relation, "code", memory="200 KB", how="inner")
     assert both.columns == ["code", "name", "name_relation"]
     found = both.collect()
     assert len(found) == sum(number % 60 < 40 for number in range(500))

@@ -33,7 +33,7 @@ ARGUMENTS = {
     "key twice": ({"on": ["k", "k"]}, "each column once"),
     "memory zero": ({"memory": 0}, "memory must be at least 1 per bucket"),
     "memory below buckets": ({"memory": 3, "buckets": 4}, "memory must be at least 1 per bucket"),
-    "memory below a row": ({"memory": "200 B"}, "memory must hold at least one row"),
+    "memory below a row": ({"memory": "200 B"}, "bytes with a single row"),
     "memory none": ({"memory": None}, "memory must be rows"),
     "memory text": ({"memory": "lots"}, "memory must be rows"),
     "policy unknown": ({"policy": "heep"}, "did you mean 'heeb'"),

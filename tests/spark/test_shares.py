@@ -137,7 +137,7 @@ def test_a_budget_of_rows_becomes_one_of_bytes_and_none():
     run = Buckets(make_plan(budget=40, buckets=4, policy="prob"))
     units = [
         {"budget": 40},
-        {"budget": 9000, "in_bytes": True},
+        {"budget": 180_000, "in_bytes": True},
         {"budget": None},
         {"budget": 30},
         {"budget": 5},

@@ -32,6 +32,7 @@ HOT = 0.005  # the share of the rows that a key has which the figures of a query
 LONGEST = 100  # characters of a key that are told
 PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
 ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
+STEPS = 64  # in which rows make room for those that are watched
 COUNTED = ("arrived", "late", "null", "rows_matched", "expired", "evicted", "refused")
 
 
@@ -51,6 +52,7 @@ class Bucket(Streaming):
         self.number = number
         shared = plan.shared is not None
         self.share = Share(plan, number, fixed_bytes(plan)) if shared else None
+        self.allowed = bucket_budget(plan, number)  # of the budget, as long as there is no share
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
@@ -84,6 +86,8 @@ class Bucket(Streaming):
         pairs = stored.part("pairs.")
         self.pairs = LossyCounter.restore(pairs) if pairs else self.pairs
         self._resume_shadow(stored.part("shadow."), saved, number)
+        if self.share is None:
+            self._fit()
         if self.join.held < len(saved["held.time"]):  # a smaller budget: some had to go
             self._drop(saved["held.stream"])
         if self.shadow is not None:
@@ -136,6 +140,7 @@ class Bucket(Streaming):
             self.join.advance(batch.latest)
         if self.shadow is not None:
             self.shadow.forget(self.join, self._gone())
+            self._fit()  # it may watch more rows than before
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
@@ -143,21 +148,25 @@ class Bucket(Streaming):
 
     def _take_share(self, digests: Sequence[bytes]) -> None:
         """Bring the engine to the share of the budget that it may have in this micro-batch."""
-        share = bucket_budget(self.plan, self.number)
         if self.share is not None:
-            share = self.share.take(digests)
-        if share is None:
-            return
+            self.allowed = self.share.take(digests)
         before = self.join.tuples["stream"]
-        self.join.resize(share - self._watching_bytes(share))
+        self._fit()
         if self.join.held < len(before):
             self._drop(before)
 
-    def _watching_bytes(self, share: int) -> int:
-        """Return what the estimate of recall takes of a share in bytes: at most half for rows."""
-        if self.shadow is None or not self.plan.in_bytes:
-            return 0
-        return min(self.shadow.nbytes, max(0, share - self.join.footprint.fixed) // 2)
+    def _fit(self) -> None:
+        """Give the engine its share, less the bytes that the estimate of recall takes."""
+        if self.allowed is not None:
+            rows = max(0, self.allowed - self.join.footprint.fixed)
+            step = 1 + rows // STEPS  # so that it seldom changes
+            watching = -(-self._watching_bytes // step) * step
+            self.join.resize(self.allowed - min(watching, rows))
+
+    @property
+    def _watching_bytes(self) -> int:
+        """What the estimate of recall takes of a budget in bytes."""
+        return self.shadow.nbytes if self.shadow is not None and self.plan.in_bytes else 0
 
     def _count_pairs(self, sides: list[Side], part: Results) -> None:
         """Count results by key; a key of another join is another key."""
@@ -279,8 +288,8 @@ class Bucket(Streaming):
         report |= self.totals
         report["held"] = float(self.join.held)
         report["share"] = float(self.join.budget or 0)
-        watching = 0 if self.shadow is None else self.shadow.nbytes
-        report["bytes"] = float(self.join.used + watching if self.plan.in_bytes else state_bytes)
+        used = self.join.used + self._watching_bytes
+        report["bytes"] = float(used if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
         nothing = [no_sums()] * len(self.plan.inputs)

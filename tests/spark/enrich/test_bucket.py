@@ -183,7 +183,7 @@ def test_equal_hashes_of_different_keys_get_their_own_rows():
 def test_a_budget_in_bytes():
     shop = Shop()
     shop.rows |= {key: "x" * (50 * key) for key in range(10)}
-    _, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
+    *_, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
     memory = fixed + 3 * charge + 600
     run = Run(make_plan(shop, memory=memory, in_bytes=True))
     rng = np.random.default_rng(1)
@@ -195,7 +195,7 @@ def test_a_budget_in_bytes():
 
 def test_a_row_larger_than_the_memory_is_served_and_not_kept():
     shop = Shop()
-    _, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
+    *_, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
     shop.rows[1] = "x" * 1000
     run = Run(make_plan(shop, memory=fixed + charge + 500, in_bytes=True))
     assert run.names([1]) == ["x" * 1000]
