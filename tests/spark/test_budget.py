@@ -23,7 +23,9 @@ def shares_of(plan, batches) -> list[np.ndarray]:
     taken = []
     for side, key, time in batches:
         mine = [(key[side == stream], time[side == stream]) for stream in (0, 1)]
-        taken.append(ledger.take([digest(s, k, t, len(k), plan.within) for s, (k, t) in enumerate(mine)]))
+        taken.append(
+            ledger.take([digest(s, k, t, len(k), plan.within) for s, (k, t) in enumerate(mine)])
+        )
     return taken
 
 
