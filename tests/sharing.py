@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.core.shape import TWO_WAY
 from penstock.engines import Join
-from penstock.engines.ledger import Ledger, digest
+from penstock.engines.ledger import Digest, Ledger, digest
 from penstock.engines.shares import split_budget
 from penstock.spark.buckets import bucket_of
 
@@ -67,6 +67,10 @@ class Sharing:
             engine.push(*rows.where(bucket == number), emit=False)
             assert self.held <= self.budget
         return self.results - before
+
+    def _digest(self, rows: Rows, stream: int) -> Digest:
+        mine = rows.where(rows.side == stream)
+        return digest(stream, mine.key, mine.time, len(mine.key), self._within)
 
     @property
     def held(self) -> int:

@@ -70,7 +70,11 @@ def test_what_buckets_may_hold_together_never_exceeds_the_budget(seed, buckets, 
     ledger = Ledger(TWO, buckets, budget, 100, bucket_of)
     allowed = np.zeros(buckets, np.int64)
     for batch in range(8):
-        if rng.random() < 0.2:  # a restart with another budget
+        if rng.random() < 0.3:  # a restart
+            saved, ledger = ledger.encode(), Ledger(TWO, buckets, 1, 100, bucket_of)
+            ledger.load(saved)
+            assert ledger.encode() == saved
+        if rng.random() < 0.2:  # with another budget
             budget = int(rng.integers(1, 500))
             allowed = np.minimum(allowed, ledger.resize(budget))
             assert allowed.sum() <= budget
@@ -117,12 +121,38 @@ def test_the_ledger_is_bounded_and_follows_hot_keys_that_change():
     assert [key for _, key, _ in ledger.hottest(1)] == [2]
 
 
+def test_what_one_bucket_gives_up_another_gets_in_the_next_micro_batch():
+    ledger = Ledger(TWO, 2, 100, 100, bucket_of)
+    shares = []
+    for batch, hot in enumerate([0, 0, 1, 1]):
+        key, time = np.full(200, hot), np.full(200, batch * 200)
+        ledger.take([digest(stream, key, time, 200, 100) for stream in (0, 1)])
+        shares.append(ledger.shares.tolist())
+    assert shares == [[100, 0], [100, 0], [0, 0], [0, 100]]
+
+
+def test_free_memory_is_given_at_once():
+    ledger = Ledger(TWO, 2, 100, 100, bucket_of)
+    rows = [digest(stream, np.zeros(200, int), np.zeros(200, int), 200) for stream in (0, 1)]
+    ledger.take(rows)
+    ledger.resize(150)
+    assert ledger.take(rows).tolist() == [150, 0]
+
+
 def test_a_key_that_only_one_side_has_gets_nothing():
     ledger = Ledger(TWO, 2, 100, 100, bucket_of)
     left = digest(0, np.full(500, 4), np.arange(500), 500)
     right = digest(1, np.arange(1, 1001, 2), np.arange(500), 500)
     ledger.take([left, right, digest(0, np.arange(1, 501, 2), np.arange(250), 250)])
     assert ledger.shares.tolist() == [50, 50]  # bucket 0 has the hot key, which matches nothing
+
+
+def test_a_hot_key_counts_where_the_other_side_has_too_many_keys_to_name_it():
+    ledger = Ledger(TWO, 2, 100, 1000, bucket_of)
+    left = digest(0, np.full(300, 4), np.arange(300), 300)
+    right = digest(1, np.append(np.arange(1, 801, 2), 4), np.arange(401), 401)
+    assert 4 not in right.key
+    assert ledger.take([left, right]).tolist() == [100, 0]
 
 
 def test_rows_are_worth_less_the_larger_they_are():

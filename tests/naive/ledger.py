@@ -4,6 +4,7 @@ KEYS = 256
 NO_WINDOW = 8
 FADING = 4
 HELD = 2
+UNNAMED = 0.5
 
 
 class NaiveLedger:
@@ -88,16 +89,18 @@ class NaiveLedger:
             for stream in streams:
                 rows = alive * self.rows.get(stream, 0.0)
                 unit = alive * self.size.get(stream, 0.0) / rows if rows else 1e-9
-                rest = 1.0
+                rest, means = 1.0, {}
                 for other in streams:
                     if other != stream:
                         keys = max(1.0, alive * self.distinct.get(other, 0.0) - len(mine))
-                        rest *= max(0.0, alive * self.rows.get(other, 0.0) - known[other]) / keys
+                        left = max(0.0, alive * self.rows.get(other, 0.0) - known[other])
+                        means[other] = left / keys
+                        rest *= means[other]
                 for key, of in sorted(mine.items()):
                     worth = 1.0
                     for other in streams:
                         if other != stream:
-                            worth *= alive * of.get(other, 0.0)
+                            worth *= max(alive * of.get(other, 0.0), UNNAMED * means[other])
                     held = alive * of.get(stream, 0.0) * unit
                     offers.append((worth / unit, held, self.bucket_of(key)))
                 offers.append((rest / unit, max(0.0, rows - known[stream]) * unit, None))

@@ -12,6 +12,7 @@ from penstock.engines import Join
 from penstock.engines.ledger import digest
 from penstock.spark.bucket import Bucket
 from penstock.spark.buckets import bucket_of
+from tests.marks import long
 from tests.spark.plans import make_plan, packets, rows_of
 
 GROUP = (((0, 0), (1, 0)), ((2, 0), (3, 0)))
@@ -50,7 +51,7 @@ class Buckets:
 
     def _digest(self, stream, key, time):
         size = len(key) * ((24 + CHARGE) if self.plan.in_bytes else 1)
-        return digest(stream, key, time, size).encode()
+        return digest(stream, key, time, size, self.plan.within).encode()
 
 
 def drawn(rng, streams, rows, start):
@@ -103,6 +104,21 @@ def test_the_budget_is_never_exceeded_and_every_result_is_right(
             for join, found in zip(matches.join.tolist(), matches.rows.tolist(), strict=True)
         )
     assert not run.found - expected
+
+
+@long
+@pytest.mark.parametrize("policy", ["auto", "gdj", "lba", "life", "lru", "rate"])
+@pytest.mark.parametrize("in_bytes", [False, True])
+def test_every_kind_of_policy_keeps_to_its_shares(policy, in_bytes):
+    rng = np.random.default_rng(6)
+    unit = 24 + SLOT_BYTES if in_bytes else 1
+    budget = 60 * unit
+    run = Buckets(make_plan(budget=budget, buckets=3, in_bytes=in_bytes, policy=policy))
+    for batch in range(4):
+        assert max(run.take(rng, *drawn(rng, 2, 200, batch * 60))) <= budget
+    shares = [totals["share"] for totals in run.totals]
+    assert len(set(shares)) > 1
+    assert sum(shares) <= budget
 
 
 def test_a_repeated_batch_gives_the_same_rows():

@@ -31,6 +31,7 @@ NO_WINDOW = 8  # budgets in which a row without a window is forgotten, nearly
 ROW = np.dtype([("key", "<i8"), ("count", "<i4")])
 HEAD = 6  # numbers before the keys
 FADING = 4  # how much faster counts fade than rows: what came just now tells most
+UNNAMED = 0.5  # how often a key of one stream comes on another that did not name it: see _demand
 HELD = 2  # how many times as much that counts which a bucket has room for already
 
 
@@ -240,7 +241,11 @@ class Ledger:
         )
 
     def _demand(self) -> Demand:
-        """Return what could be held."""
+        """Return what could be held.
+
+        A key that only some streams name may still come on the others, where few rows come or their
+        keys are many. It is taken to come half as often as the keys that they did not name do.
+        """
         alive = self._alive
         rows, distinct, sizes = self._totals * alive
         count = self._count * alive
@@ -257,8 +262,9 @@ class Ledger:
                 for other in others:
                     known = np.cumsum(np.append(count[mine, other], 0.0))[-1]
                     unnamed = max(1.0, distinct[other] - len(product))
-                    product = product * count[mine, other]
-                    rest *= max(0.0, rows[other] - known) / unnamed
+                    mean = max(0.0, rows[other] - known) / unnamed
+                    product = product * np.maximum(count[mine, other], UNNAMED * mean)
+                    rest *= mean
                 unit = max(float(each[stream]), 1e-9)
                 known = np.cumsum(np.append(count[mine, stream], 0.0))[-1]
                 unknown = max(0.0, rows[stream] - known)

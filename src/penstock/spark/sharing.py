@@ -95,11 +95,7 @@ class Share:
 
     def hottest(self) -> list[tuple[int, int, float]]:
         """Return (join, key, share of its join's rows) of the frequent keys of this bucket."""
-        return [
-            (join, key, share)
-            for join, key, share, bucket in self._hottest
-            if bucket == self._number
-        ]
+        return [each[:3] for each in self._hottest if each[3] == self._number]
 
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
