@@ -112,6 +112,11 @@ class NaiveJoin:
                 lanes[-1].policy.gain = self.standings.gain
         return lanes
 
+    @property
+    def attained(self):
+        """How much was found so far of what the goal is."""
+        return sum(self.counters["rows_matched" if self.standings else "matched"])
+
     def advance(self, reached):
         """Hear how far the streams have come elsewhere; with a budget only lateness heeds it."""
         for stream, time in enumerate(reached):

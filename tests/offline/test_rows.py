@@ -76,8 +76,10 @@ def test_a_memory_has_a_size():
     first=st.integers(0, 6),
 )
 def test_agrees_with_trying_everything(rows, budget, together, first):
-    got = most_rows(*columns(rows), budget=budget, together=together, first=first)
-    assert got == best_by_trying(rows, budget, together, first)
+    options = {"budget": budget, "together": together, "first": first}
+    best = best_by_trying(rows, budget, together, first)
+    assert most_rows(*columns(rows), **options) == best
+    assert most_rows(*columns(rows), **options, relaxed=True) >= best
 
 
 @given(rows=streams(most=40), together=st.booleans())
