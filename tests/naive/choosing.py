@@ -13,7 +13,7 @@ from statistics import fmean, pstdev
 from .join import TWO_WAY, NaiveJoin, split_budget
 from .lookup import NaiveLookup
 from .policies import factory
-from .tuning import in_sample, most_waiting, share_of
+from .tuning import attained_with, in_sample, most_waiting, share_of
 from .tuples import FOREVER, Tuple
 
 GDJ = [("gdj", {"percentile": part}) for part in (0.2, 0.0, 0.5, 0.9)]
@@ -208,7 +208,7 @@ class Chooser:
         if self.minis[number] is None:
             self.minis[number] = self.make(self[number])
         self.spent += self[number].cost * len(rows)
-        return sum(item is not False for item in self.minis[number].push(rows))
+        return attained_with(self.minis[number], rows)
 
     # 3 and 4. Comparing
 
@@ -460,7 +460,7 @@ class ChoosingJoin(NaiveJoin):
         self.entered = []
         if self.chooser is None or not rows:
             return
-        looked, other = self.chooser.saw(rows, sum(self.counters["matched"]))
+        looked, other = self.chooser.saw(rows, self.attained)
         if other:
             self._take_over(self.chooser.in_force)
         if looked:
@@ -534,7 +534,7 @@ class ChoosingLookup(NaiveLookup):
     def _look_up(self, key, size):
         hit = super()._look_up(key, size)
         if self.chooser is not None:
-            _, other = self.chooser.saw([key], self.counters["hits"])
+            _, other = self.chooser.saw([key], self.attained)
             if other:
                 self._take_over(self.chooser.in_force)
         return hit

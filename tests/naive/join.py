@@ -15,9 +15,13 @@ from dataclasses import dataclass
 from itertools import combinations, groupby, product
 
 from .rng import MASK, SplitMix, mix
+from .standings import Standings
 from .tuples import FOREVER, Tuple
 
-COUNTERS = ("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused")
+COUNTERS = (
+    *("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused"),
+    "rows_matched",
+)
 ROWS = 65_536  # that are expected where the budget does not tell
 TWO_WAY = (((0, 0), (1, 0)),)  # one join; its legs are attribute 0 of streams 0 and 1
 
@@ -56,6 +60,7 @@ class NaiveJoin:
         policy_factory,
         budget,
         *,
+        goal="pairs",
         within=None,
         window="time",
         joins=TWO_WAY,
@@ -86,10 +91,12 @@ class NaiveJoin:
             self.scale = max(1, budget // 100)
         budgets = split_budget(budget, streams, shares) if layout == "split" else [budget]
         self.seed = seed
+        self.held = []  # in order of insertion
+        self.matched = set()  # tuples that were in a result
+        self.standings = Standings(joins, self.held, self.matched) if goal == "rows" else None
         self.lanes = self._make_lanes(policy_factory, budgets)
         self.counters = {name: [0] * streams for name in COUNTERS}
         self.together = 0  # pairs that arrived in the same step and would have matched
-        self.held = []  # in order of insertion
         self.rows = 0  # rows given so far; the next row's number
         self.taken = [0] * streams  # tuples of each stream so far, nulls and late rows apart
         self.now = None
@@ -105,7 +112,14 @@ class NaiveJoin:
             scale = max(1, (self.scale or ROWS) // len(budgets)) if self.sized else rows
             lanes.append(Lane(policy_factory(self.seed + number, scale), rows))
             lanes[-1].policy.together = self.grouped
+            if self.standings:
+                lanes[-1].policy.gain = self.standings.gain
         return lanes
+
+    @property
+    def attained(self):
+        """How much was found so far of what the goal is."""
+        return sum(self.counters["rows_matched" if self.standings else "matched"])
 
     def advance(self, reached):
         """Hear how far the streams have come elsewhere; with a budget only lateness heeds it."""
@@ -230,7 +244,11 @@ class NaiveJoin:
 
     def _drop(self, t):
         self._lane(t).policy.remove(t, self.now)
-        self.held.remove(t)
+        if self.standings is None:
+            self.held.remove(t)
+            return
+        for other in self.standings.leave(t):
+            self._lane(t).policy.gained(other, self.now)
 
     def _lane(self, t):
         return self.lanes[t.stream if len(self.lanes) > 1 else 0]
@@ -255,8 +273,16 @@ class NaiveJoin:
                 results.append((number, tuple(x.row for x in result)))
                 self.counters["matched"][t.stream] += 1
                 for partner in result:
+                    self._had_a_result(partner)
                     if partner is not t:
                         self._lane(partner).policy.match(partner, self.now)
+
+    def _had_a_result(self, t):
+        if t not in self.matched:
+            self.counters["rows_matched"][t.stream] += 1
+            self.matched.add(t)
+            if self.standings and t in self.held:
+                self.standings.match(t)
 
     def _partners(self, stream, attribute, key):
         newest_first = reversed(self.held)
@@ -289,6 +315,9 @@ class NaiveJoin:
             self.counters["refused"][t.stream] += 1
             return
         self.held.append(t)
+        if self.standings:
+            for other in self.standings.enter(t):
+                self._lane(t).policy.gained(other, self.now)
         self._lane(t).policy.insert(t, self.now)
 
     def _make_room(self, t):
@@ -298,12 +327,20 @@ class NaiveJoin:
         if (t.size if self.sized else 1) > lane.budget:
             return False  # no number of victims would help
         while self._used(lane) + (t.size if self.sized else 1) > lane.budget:
-            victim = lane.policy.victim(t, self.now)
+            victim = self._useless(t) if self.standings else None
+            if victim is None:
+                victim = lane.policy.victim(t, self.now)
             if victim is None:
                 return False
             self._drop(victim)
             self.counters["evicted"][victim.stream] += 1
         return True
+
+    def _useless(self, t):
+        """Return a held tuple that is of no use for the goal once `t` is held, or None."""
+        streams = range(self.streams) if len(self.lanes) == 1 else [t.stream]
+        spent = self.standings.first_spent(streams)
+        return self.standings.replaced(t) if spent is None else spent
 
     def _used(self, lane):
         return sum(h.size if self.sized else 1 for h in self.held if self._lane(h) is lane)

@@ -24,6 +24,11 @@ class NaiveLookup:
         self.counters = dict.fromkeys(("arrived", "hits", "misses", "evicted", "refused"), 0)
 
     @property
+    def attained(self):
+        """How much was found so far of what the goal is."""
+        return self.counters["hits"]
+
+    @property
     def resident(self):
         return [t.keys[0] for t in self.held]
 

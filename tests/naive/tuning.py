@@ -66,7 +66,7 @@ class Tuner:
         self.waiting += [row for row in rows if self.share >= 1 or self._samples(key_of(row))]
         if len(self.waiting) < min(max(FIRST, self.seen // PART), self.most):
             return None
-        found = [len_of(mini.push(self.waiting)) for mini in self.minis]
+        found = [attained_with(mini, self.waiting) for mini in self.minis]
         kept = max(0.0, 1 - len(self.waiting) / LIFE)
         self.scores = [old * kept + new for old, new in zip(self.scores, found, strict=True)]
         self.seen += len(self.waiting)
@@ -81,9 +81,11 @@ class Tuner:
         return in_sample(key, self.share)
 
 
-def len_of(output):
-    """Count results: those of a join are listed, those of a cache are marked."""
-    return sum(item is not False for item in output)
+def attained_with(engine, rows):
+    """Return how much of its goal an engine finds in some rows."""
+    before = engine.attained
+    engine.push(rows)
+    return engine.attained - before
 
 
 class TunedJoin(NaiveJoin):

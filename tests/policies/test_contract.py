@@ -27,12 +27,14 @@ def parted(spec):
     return name, dict(part.split("=") for part in tail.split(",")) if tail else {}
 
 
+@pytest.mark.parametrize("goal", ["pairs", "rows"])
 @pytest.mark.parametrize("name", JOINING)
 @given(data=st.data(), budget=st.integers(1, 8), seed=st.integers(0, 2**64 - 1))
-def test_joins_as_its_twin_whatever_the_cuts_and_restores(name, data, budget, seed):
+def test_joins_as_its_twin_whatever_the_cuts_and_restores(name, goal, data, budget, seed):
     batches = data.draw(cut(data.draw(streams())))
     name, params = parted(name)
-    assert_same_join(name, batches, budget, params=params, restore=True, within=15, seed=seed)
+    options = {"goal": goal, "within": 15, "seed": seed}
+    assert_same_join(name, batches, budget, params=params, restore=True, **options)
 
 
 @pytest.mark.parametrize("name", CACHING)
@@ -83,12 +85,13 @@ def test_same_seed_same_output(name):
 
 
 @long
+@pytest.mark.parametrize("goal", ["pairs", "rows"])
 @pytest.mark.parametrize("name", JOINING)
-def test_never_invents_a_result(name):
+def test_never_invents_a_result(name, goal):
     random = np.random.default_rng(2)
     side, key, time = random.integers(0, 2, 3000), random.integers(0, 50, 3000), np.arange(3000)
     exact = {tuple(pair) for pair in Join(within=200).push(side, key, time).rows.tolist()}
-    bounded = Join(name, 30, within=200).push(side, key, time).rows.tolist()
+    bounded = Join(name, 30, within=200, goal=goal).push(side, key, time).rows.tolist()
     pairs = [tuple(pair) for pair in bounded]
     assert len(set(pairs)) == len(pairs)
     assert set(pairs) < exact

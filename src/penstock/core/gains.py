@@ -17,12 +17,16 @@ from .jit import jit
 PAIRS, ROWS = "pairs", "rows"
 GOALS = (PAIRS, ROWS)
 
-# Standings. From WAITS on a tuple has not matched and is not the newest; it waits with others of
-# its side and key that came before it and wait too. The more of them, the less likely is a partner.
+# Standings. From WAITS on a tuple has not matched and is not the newest; it waits with those of its
+# side and key that came before it. The more of them wait, the less likely it is that a partner
+# comes, and that is not in what is known of the key.
 SPENT, SERVES, FRESH, WAITS = range(4)
 MOST = 255
-SERVED = 1.0  # what the arrival counts, beside the held tuple itself
-GAIN = np.array([0.0, SERVED, 1.0 + SERVED] + [1.0 / n for n in range(2, MOST)])
+SERVED = 2 / 3  # what the arrival counts: it may be matched later, even if it finds nothing now
+HALVED = 2  # tuples that wait before it, that halve what a waiting tuple counts
+GAIN = np.array(
+    [0.0, SERVED, 1.0 + SERVED] + [HALVED / (HALVED + n) for n in range(1, MOST - WAITS + 2)]
+)
 
 
 @jit

@@ -6,7 +6,9 @@ import numpy as np
 
 from ..core import keymap
 from ..core.expiry import SIZE
-from ..core.index import HELD, KEY
+from ..core.gains import FRESH, SERVES, SPENT, WAITS
+from ..core.index import HELD, KEY, NONE
+from ..core.order import SIZE as LENGTH
 from ..core.policy import Policy
 from ..core.slots import FOREVER
 from .kernel import USED, Form, Tables
@@ -24,6 +26,8 @@ def recount(
     held = tables.held
     assert len(set(live.tolist())) == len(live)
     _recount_index(tables, form, live)
+    if form.rows:
+        _recount_standings(tables, form, live)
     mortal = int((held.at["deadline"][live] != FOREVER).sum())
     waiting = int(tables.expiry.ends[:, SIZE].sum() + tables.expiry.late.size[0])
     assert mortal == waiting, f"{mortal} tuples can die, {waiting} wait to"
@@ -54,3 +58,22 @@ def _recount_index(tables: Tables, form: Form, live: np.ndarray) -> None:
     assert all(index.entry[entry, HELD] == count for entry, count in hanging.items())
     filled = int((index.buckets != keymap.EMPTY).sum())
     assert filled == len(hanging), f"{filled} keys are indexed, {len(hanging)} are held"
+
+
+def _recount_standings(tables: Tables, form: Form, live: np.ndarray) -> None:
+    held, legs = tables.held, form.shape.leg_table
+    for slot in live.tolist():
+        matched = bool(held.at["matched"][slot])
+        for leg, (join, _, _) in enumerate(legs[held.at["stream"][slot]].tolist()):
+            standing = held.standing[slot, leg]
+            if join < 0:
+                right = standing == SPENT
+            elif tables.keys.chain["newer"][slot, leg] == NONE:
+                right = standing == (SERVES if matched else FRESH)
+            else:
+                right = standing == SPENT if matched else standing >= WAITS
+            assert right, f"row {held.at['row'][slot]} has standing {standing} on leg {leg}"
+    spent = live[(held.standing[live] == SPENT).all(axis=1)]
+    counted = np.bincount(held.at["stream"][spent], minlength=form.shape.streams)
+    listed = tables.spent.ends[:, LENGTH]
+    assert counted.tolist() == listed.tolist(), f"{counted} are spent, {listed} are listed"

@@ -6,6 +6,7 @@ from .join import most_results
 from .lookup import lfd
 from .plan import Plan, best_plan
 from .reach import Reach, find_reach
+from .rows import most_rows
 
 __all__ = [
     "FLOWEXPECT",
@@ -17,4 +18,5 @@ __all__ = [
     "find_reach",
     "lfd",
     "most_results",
+    "most_rows",
 ]

@@ -21,6 +21,7 @@ from ..core import history as histories
 from ..core import members as sets
 from ..core import rng as rngs
 from ..core.history import History, make_history
+from ..core.gains import gain
 from ..core.jit import jit
 from ..core.least import make_choose
 from ..core.members import Members
@@ -236,7 +237,10 @@ def _awaited(state, join, side):
 
 @jit
 def score(state, held, slot, now):
-    """Return H of a tuple: a factor per other side of a join, a summand per join."""
+    """Return H of a tuple: a factor per other side of a join, a summand per join.
+
+    With the goal of rows H is weighed by what a partner gains.
+    """
     stream, deadline = held.at[slot]["stream"], held.at[slot]["deadline"]
     layer = state.alphas.chosen[0]
     total = 0.0
@@ -245,7 +249,7 @@ def score(state, held, slot, now):
         if join < 0:
             break
         key = held.key[slot, state.legs[stream, leg, 2]]
-        product = 1.0
+        product = gain(held, slot, leg)
         for other in range(state.sides.shape[1]):
             series = _awaited(state, join, other)
             if other != side and series >= 0:

@@ -25,6 +25,13 @@ class Policy:
     def match(self, t, now):
         """The held `t` took part in one result."""
 
+    def gain(self, t, join):
+        """Return what the next partner of `t` in a join is worth; the engine knows other goals."""
+        return 1
+
+    def gained(self, t, now):
+        """What `gain` returns for the held `t` has changed, other than by a match or its end."""
+
     def remove(self, t, now):
         """`t` is held no more: it expired or was the victim."""
 

@@ -52,5 +52,5 @@ class Rate(Suspected):
         return self._worth(t, self.rates.find(t), now)
 
     def _worth(self, t, known, now):
-        worth = self.rates.expected(known)
+        worth = self.rates.expected(known, lambda join: self.gain(t, join))
         return worth * (float(t.deadline) - now + 1) if self.remains else worth

@@ -86,16 +86,14 @@ class Rates:
         """Return what is known of a tuple's keys: (leg, Past or None) for each of its joins."""
         return [(leg, self.keys.get((join, key))) for join, leg, key in self.places(t)]
 
-    def expected(self, found):
-        return sum(
-            prod(
-                self.chance(past, other)
-                for other in range(len(self.joins[past.join]))
-                if other != leg
-            )
-            for leg, past in found
-            if past is not None
-        )
+    def expected(self, found, gain):
+        """Return what is to be gained of keys that were found; `gain` is by join."""
+        total = 0.0
+        for leg, past in found:
+            if past is not None:
+                others = [other for other in range(len(self.joins[past.join])) if other != leg]
+                total += prod((self.chance(past, other) for other in others), start=gain(past.join))
+        return total
 
     def chance(self, past, target):
         total = 0.0
