@@ -58,11 +58,19 @@ def test_a_root_whether_the_function_rises_or_falls(at, rises):
 @given(st.floats(-2, 2), st.sampled_from([1, 2]))
 def test_a_minimum_inside_or_at_an_end(at, power):
     found = numeric.minimum(lambda x: abs(x - at) ** power, -1.0, 1.0)
-    assert found == pytest.approx(min(max(at, -1.0), 1.0), abs=1e-7)
+    assert found == pytest.approx(min(max(at, -1.0), 1.0), abs=1e-5)
     expected = optimize.minimize_scalar(
         lambda x: abs(x - at) ** power, bounds=(-1, 1), method="bounded"
     )
     assert found == pytest.approx(expected.x, abs=1e-4)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e9, -1e18])
+@pytest.mark.parametrize("height", [0.0, math.inf])
+def test_the_search_for_a_minimum_ends_where_numbers_are_coarse_or_nothing_is_lower(far, height):
+    assert far - 1 <= numeric.minimum(lambda x: height, far - 1, far + 1, 1e-10) <= far + 1
+    found = numeric.minimum(lambda x: abs(x - far), far - 1, far + 1, 1e-10)
+    assert found == pytest.approx(far, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(("points", "fine"), [(4, 4), (5, 23), (41, 81), (81, 401)])

@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 Function = Callable[[float], float]
 
 HALVINGS = 60  # of a bracket: 1e-18 of its width is left
-SECTIONS = 45  # of a bracket by the golden ratio: 4e-10 of its width is left
-GOLDEN = (math.sqrt(5) - 1) / 2
+MOST_STEPS = 100  # towards a minimum; golden sections alone need 50 for 1e-10 of a bracket
+GOLDEN = (3 - math.sqrt(5)) / 2
 MANY = 300  # degrees of freedom, from which an expansion in their inverse is exact to 1e-7
 SQRT_HALF = math.sqrt(0.5)
 
@@ -125,24 +125,46 @@ def root(of: Function, low: float, high: float) -> float:
     return float(low + high) / 2
 
 
-def minimum(of: Function, low: float, high: float) -> float:
-    """Return where a function with one minimum between both ends has it, by golden section.
+def minimum(of: Function, low: float, high: float, fine: float = 1e-6) -> float:
+    """Return where a function with one minimum between both ends has it.
 
-    >>> round(minimum(lambda x: abs(x - 0.3), -1.0, 1.0), 6)
+    fine: how exactly, as a part of the distance between the ends.
+
+    Source: Brent, "Algorithms for Minimization without Derivatives" (1973), chapter 5: a parabola
+    through the three lowest points so far, and golden sections where that does not help.
+
+    >>> round(minimum(lambda x: abs(x - 0.3), -1.0, 1.0), 5)
     0.3
     """
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = of(left), of(right)
-    for _ in range(SECTIONS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = of(left)
+    close = max(fine * (high - low), 4 * math.ulp(max(abs(low), abs(high))))
+    best = second = third = low + GOLDEN * (high - low)
+    at_best = at_second = at_third = of(best)
+    step = before = 0.0  # the last step, and the one before it
+    for _ in range(MOST_STEPS):
+        if abs(best - (low + high) / 2) <= 2 * close - (high - low) / 2:
+            break
+        one = (best - second) * (at_best - at_third)
+        other = (best - third) * (at_best - at_second)
+        up, down = (best - third) * other - (best - second) * one, 2 * (other - one)
+        up, down = (-up, down) if down > 0 else (up, -down)
+        if abs(up) < abs(down * before / 2) and down * (low - best) < up < down * (high - best):
+            before, step = step, up / down
         else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = of(right)
-    return float(low + high) / 2
+            before = (low if best >= (low + high) / 2 else high) - best
+            step = GOLDEN * before
+        new = best + (step if abs(step) >= close else math.copysign(close, step))
+        at_new = of(new)
+        if at_new <= at_best:
+            low, high = (best, high) if new >= best else (low, best)
+            third, at_third, second, at_second = second, at_second, best, at_best
+            best, at_best = new, at_new
+        else:
+            low, high = (new, high) if new < best else (low, new)
+            if at_new <= at_second or second == best:
+                third, at_third, second, at_second = second, at_second, new, at_new
+            elif at_new <= at_third or third in (best, second):
+                third, at_third = new, at_new
+    return float(best)
 
 
 @cache

@@ -232,7 +232,7 @@ def _ar1(model: Ar1, lastings: list[Lasting], caching: bool) -> Table:
     mean, sd = model.mean / model.unit, model.sd / model.unit
     ends = mean - REACH * sd, mean + REACH * sd
     x, v = (np.linspace(*ends, count) for count in CONTROL)
-    worth = np.stack([_ar1_at(model, lasting, x, v, caching) for lasting in lastings])
+    worth = _ar1_at(model, lastings, x, v, caching)
     along_x, along_v = (spline(*counts) for counts in zip(CONTROL, POINTS, strict=True))
     smooth = along_x @ worth @ along_v.T
     steps = [(ends[1] - ends[0]) / (count - 1) for count in POINTS]
@@ -240,30 +240,47 @@ def _ar1(model: Ar1, lastings: list[Lasting], caching: bool) -> Table:
     return Table(SURFACE, numbers, np.zeros(0, np.int64), smooth[:, None])
 
 
-def _ar1_at(model: Ar1, lasting: Lasting, x: Floats, v: Floats, caching: bool) -> Floats:
-    """Return H at control points: last values down, values across."""
-    if caching and lasting.kind != "exp":
-        ahead = np.arange(1, min(lasting.horizon, 512) + 1)
-        weights, rows = lasting.of(ahead), []
-        cells = np.rint(v) * model.unit
-        for one in x * model.unit:
-            total = caching_benefit(model, cells[:, None], ahead[None, :], Now(0, one))
-            rows.append(np.diff(total, axis=1, prepend=0.0) @ weights)
-        return np.array(rows)
-    worth = _visits(model, lasting, x[:, None], v[None, :])
-    return worth / (1 + _visits(model, lasting, v, v)) if caching else worth
+def _ar1_at(model: Ar1, lastings: list[Lasting], x: Floats, v: Floats, caching: bool) -> Floats:
+    """Return H at control points: forms of L, last values, values."""
+    if not caching:
+        return _visits(model, lastings, x[:, None], v[None, :])
+    quick = [lasting for lasting in lastings if lasting.kind == "exp"]
+    again = _visits(model, quick, v, v)[:, None, :]
+    layers = iter(_visits(model, quick, x[:, None], v[None, :]) / (1 + again))
+    return np.stack(
+        [
+            next(layers) if lasting.kind == "exp" else _ar1_first_visits(model, lasting, x, v)
+            for lasting in lastings
+        ]
+    )
 
 
-def _visits(model: Ar1, lasting: Lasting, x: Floats, v: Floats) -> Floats:
+def _ar1_first_visits(model: Ar1, lasting: Lasting, x: Floats, v: Floats) -> Floats:
+    ahead = np.arange(1, min(lasting.horizon, 512) + 1)
+    weights, rows = lasting.of(ahead), []
+    cells = np.rint(v) * model.unit
+    for one in x * model.unit:
+        total = caching_benefit(model, cells[:, None], ahead[None, :], Now(0, one))
+        rows.append(np.diff(total, axis=1, prepend=0.0) @ weights)
+    return np.array(rows)
+
+
+def _visits(model: Ar1, lastings: list[Lasting], x: Floats, v: Floats) -> Floats:
     """Return the weighted chances of all visits to v; where x is forgotten they are all alike."""
-    mean = model.mean / model.unit
-    near = min(_memory(model.phi1), lasting.horizon)  # where phi is near 1 it is never forgotten
-    weights = lasting.of(np.arange(1, lasting.horizon + 1))
-    total = np.zeros(np.broadcast_shapes(x.shape, v.shape))
+    mean, memory = model.mean / model.unit, _memory(model.phi1)
+    weights = [lasting.of(np.arange(1, lasting.horizon + 1)) for lasting in lastings]
+    total = np.zeros((len(lastings), *np.broadcast_shapes(x.shape, v.shape)))
+    near = min(memory, max(map(len, weights), default=0))  # if phi is near 1, nothing is forgotten
     for d in range(1, near + 1):
         sd = float(spread(model.phi1, model.sigma, np.asarray(d))) / model.unit
-        total += weights[d - 1] * cell_mass(v, mean + model.phi1**d * (x - mean), sd)
-    return total + weights[near:].sum() * cell_mass(v, mean, model.sd / model.unit)
+        p = cell_mass(v, mean + model.phi1**d * (x - mean), sd)
+        for layer, weight in zip(total, weights, strict=True):
+            if d <= len(weight):
+                layer += weight[d - 1] * p
+    late = cell_mass(v, mean, model.sd / model.unit)
+    for layer, weight in zip(total, weights, strict=True):
+        layer += weight[memory:].sum() * late
+    return total
 
 
 def _memory(phi: float) -> int:

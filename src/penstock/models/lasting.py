@@ -42,15 +42,6 @@ class Lasting:
             raise BadInput(f"steps of a fixed L must be a whole number above 0, got {self.scale!r}")
 
     @classmethod
-    def of_lifetime(cls, lifetime: float) -> "Lasting":
-        """Return the exponential form under which a tuple is kept for so long on average.
-
-        >>> round(Lasting.of_lifetime(12.5).scale, 3)
-        11.993
-        """
-        return cls("exp", alpha_of(lifetime))
-
-    @classmethod
     def from_values(cls, values: ArrayLike) -> "Lasting":
         """Return an L given by its values L(1), L(2), ...; beyond them it is 0."""
         chances = np.asarray(values, np.float64)

@@ -105,7 +105,7 @@ def _narrowest(line: Regression) -> tuple[float, float]:
     left, count = line.residual, len(line.residual)
     scale = max(float(np.abs(left).max()), 1e-12)
     time = np.linspace(-1, 1, count)
-    tilt = minimum(lambda tilt: float(np.ptp(left - tilt * time)), -2 * scale, 2 * scale)
+    tilt = minimum(lambda tilt: float(np.ptp(left - tilt * time)), -2 * scale, 2 * scale, 1e-10)
     above = left - tilt * time
     middle = (above.max() + above.min()) / 2
     slope = 2 * tilt / (count - 1)
