@@ -22,12 +22,12 @@ from rich.table import Table
 
 from penstock.engines import Lookup
 from penstock.engines.shares import split_budget
-from penstock.quality import recorded
 from penstock.spark.buckets import bucket_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.shares import BUCKETS, KEYS, ROWS
+from papers.quality import recorded
 
 POLICIES = ("lru", "s3fifo", "rate")
 BUDGETS = (0.01, 0.1)

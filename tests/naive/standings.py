@@ -23,9 +23,7 @@ class Standings:
         """Return the held tuples of the same stream and key, oldest first."""
         attribute = dict(self.joins[number])[t.stream]
         return [
-            h
-            for h in self.held
-            if h.stream == t.stream and h.keys[attribute] == t.keys[attribute]
+            h for h in self.held if h.stream == t.stream and h.keys[attribute] == t.keys[attribute]
         ]
 
     def gain(self, t, number):

@@ -16,10 +16,9 @@ from math import floor
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, vstack
 
 from ..errors import BadInput
+from ..extras import need
 from .reach import Reach, find_reach
 
 
@@ -89,13 +88,15 @@ def _worthwhile(reach: Reach) -> np.ndarray:
 
 def _solve(stays: Stays, reach: Reach, budget: int, counts: np.ndarray, whole: bool) -> int:
     """Maximise the matched rows; the variables are stays, then rows, then memory in use."""
+    optimize = need("scipy.optimize", "the optimum for rows")
+    sparse = need("scipy.sparse", "the optimum for rows")
     number, rows, points = len(stays.holder), len(reach.row), int(reach.point.max()) + 1
     stay = np.arange(number)
 
     def matrix(lines, *parts):
         """Return constraints with parts of (line, variable, factor)."""
         line, variable, factor = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return coo_array((factor, (line, variable)), (lines, number + rows + points))
+        return sparse.coo_array((factor, (line, variable)), (lines, number + rows + points))
 
     ones = np.ones(number)
     later = np.flatnonzero(~stays.is_first)
@@ -122,12 +123,13 @@ def _solve(stays: Stays, reach: Reach, budget: int, counts: np.ndarray, whole: b
         (stays.start, stay, -ones),
         (stays.stop, stay, ones),
     )
+    constraints = sparse.vstack([in_turn, matched, memory])
     low = np.concatenate((np.full(len(later) + rows, -np.inf), np.zeros(points)))
-    found = milp(
+    found = optimize.milp(
         np.concatenate((np.zeros(number), -counts.astype(float), np.zeros(points))),
         integrality=np.repeat([whole, False, False], [number, rows, points]),
-        bounds=Bounds(0, np.repeat([1, 1, budget], [number, rows, points])),
-        constraints=LinearConstraint(vstack([in_turn, matched, memory]), low, np.zeros(len(low))),
+        bounds=optimize.Bounds(0, np.repeat([1, 1, budget], [number, rows, points])),
+        constraints=optimize.LinearConstraint(constraints, low, np.zeros(len(low))),
     )
     if found.x is None:  # to hold nothing is always a way
         raise RuntimeError(f"the optimum was not found: {found.message}")
