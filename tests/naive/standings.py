@@ -77,7 +77,7 @@ class Standings:
         return longest[0] if longest else None
 
     def replaced(self, newcomer):
-        """Return a held tuple that would be spent if the newcomer were held; None: there is none."""
+        """Return a held tuple that would be spent if the newcomer were held, or None."""
         for number in self.joins_of(newcomer):
             peers = self.peers(newcomer, number)
             if peers and peers[-1] in self.matched:
