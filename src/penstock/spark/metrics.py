@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..core.gains import PAIRS, ROWS
 from ..core.policy import JOINING
 from ..engines import standing
 from ..engines.standing import Ruling
@@ -59,7 +60,7 @@ class Metrics:
 
 def observed_join(packets: DataFrame, plan: Plan) -> DataFrame:
     """Let the query's progress carry the counters of a join."""
-    facts = {"inputs": len(plan.inputs)}
+    facts = {"inputs": len(plan.inputs), "goal": plan.goal}
     more = [
         F.min("share").alias("share_least"),
         F.max("share").alias("share_most"),
@@ -136,7 +137,7 @@ def read_join(row: dict[str, Any], batch: int) -> Metrics:
         (int(row.get("share_least", 0)), int(row.get("share_most", 0))),
         _hottest(told),
         standing.read(row, JOINING),
-        _note(hot, recall, rows),
+        _note(row.get("goal", PAIRS), hot, rows),
     )
 
 
@@ -154,15 +155,16 @@ def _hot_pairs(told: Sequence[dict[str, Any]], matches: float) -> float | None:
     return min(1.0, sum(counts[:TOLD]) / matches)
 
 
-def _note(hot: float | None, recall: Recall, rows: list[Recall]) -> str:
-    """Say where pairs and rows tell different stories."""
-    low = min((each.value for each in rows if each.value is not None), default=None)
-    if hot is None or hot <= HALF or recall.value is None or low is None or low >= recall.value:
+def _note(goal: str, hot: float | None, rows: list[Recall]) -> str:
+    """Say so where a few keys make most of the pairs, and rows went without a partner."""
+    found = [each.value for each in rows if each.value is not None]
+    if goal == ROWS or hot is None or hot <= HALF or not found or min(found) >= 1:
         return ""
+    shares = " and ".join(f"{share:.1%}" for share in found)
     return (
-        f"the {TOLD} keys with most pairs make {hot:.0%} of them: recall of pairs is "
-        f"{recall.value:.1%}, but only {low:.1%} of the rows that have a partner found one on the "
-        "side where fewer did; if those rows count, pass goal='rows'"
+        f"the {TOLD} keys with most pairs make {hot:.0%} of all pairs, so recall is mostly about "
+        f"these keys; of the rows that have a partner {shares} found one (frame by frame): if "
+        "these rows count, pass goal='rows'"
     )
 
 
