@@ -24,7 +24,8 @@ def drive(forecast, held, hold, entries, out):
         forecasts.look_up(forecast, held, slot, slot, entries)
         if hold[slot]:
             forecasts.hold(forecast, entries, slot, 1)
-        out[slot] = forecasts.expected(forecast, held.at[slot]["stream"], slot, entries)
+        stream = held.at[slot]["stream"]
+        out[slot] = forecasts.expected(forecast, held, slot, stream, entries, slot)
 
 
 def small(joins, most, half_life=None):

@@ -521,7 +521,9 @@ class Join:
         )
 
     def _grow(self, capacity: int) -> None:
-        self._tables = grow_tables(self.form, self._tables, capacity)
+        parts = self._tables._asdict()
+        del self._tables
+        self._tables = grow_tables(self.form, parts, capacity)
         fresh = self._fresh_states()
         self._states = tuple(grown(a, b) for a, b in zip(self._states, fresh, strict=True))
 

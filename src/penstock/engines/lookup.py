@@ -354,14 +354,13 @@ class Lookup:
         self._grow(capacity + slots_to_add(capacity, self.held, self._used, self._limit))
 
     def _grow(self, capacity: int) -> None:
-        old = self._tables
+        old = self._tables._asdict()
+        del self._tables  # so that each part is dropped as soon as there is a larger one
         buckets = keymap.make_buckets(capacity, roomy=not self.sized)
-        keymap.rehash(old.buckets, buckets)
-        self._tables = old._replace(
-            held=_grown(old.held, capacity, self.sized),
-            free=stack.grow_stack(old.free, capacity),
-            buckets=buckets,
-        )
+        keymap.rehash(old.pop("buckets"), buckets)
+        held = _grown(old.pop("held"), capacity, self.sized)
+        free = stack.grow_stack(old.pop("free"), capacity)
+        self._tables = Tables(held, free, buckets, old["counts"])
         self._state = grown(self._state, self._fresh_state())
 
     @property

@@ -1,5 +1,7 @@
 """Make the tables of a join, and make them larger without changing what they say."""
 
+from typing import Any
+
 import numpy as np
 
 from ..core import index as indexes
@@ -65,23 +67,24 @@ def claim_slots(free: np.ndarray, live: np.ndarray) -> None:
     free[1 : 1 + len(unused)] = unused
 
 
-def grow_tables(form: Form, old: Tables, capacity: int) -> Tables:
-    """Return the tables with room for `capacity` tuples."""
-    held = grow_held(old.held, capacity)
-    return old._replace(
-        held=held,
-        free=stack.grow_stack(old.free, capacity),
-        keys=_grow_index(form, old.keys, capacity, chains(held)),
-        expiry=grown(old.expiry, make_expiry(capacity, len(old.expiry.ends))),
-        spent=grown(old.spent, make_order(capacity if form.rows else 0, form.shape.streams)),
-    )
+def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
+    """Return the tables with room for `capacity` tuples.
 
-
-def _grow_index(form: Form, old: indexes.Index, capacity: int, chain: np.ndarray) -> indexes.Index:
+    `old` are the parts of the tables by name, and nobody else may hold them: each is dropped as
+    soon as there is a larger one, so that there are never two of everything.
+    """
     shape = form.shape
-    fresh = indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs, chain)
-    keymap.rehash(old.buckets, fresh.buckets)
-    return fresh._replace(
-        entry=grown(old.entry, fresh.entry),
-        unused=stack.grow_stack(old.unused, len(fresh.entry)),
+    index = dict(old.pop("keys")._asdict())
+    del index["chain"]  # a view of the tuples
+    held = grow_held(old.pop("held"), capacity)
+    fresh = indexes.make_index(capacity, len(shape.joins), shape.sides, shape.legs, chains(held))
+    keymap.rehash(index.pop("buckets"), fresh.buckets)
+    keys = fresh._replace(
+        entry=grown(index.pop("entry"), fresh.entry),
+        unused=stack.grow_stack(index.pop("unused"), len(fresh.entry)),
     )
+    free = stack.grow_stack(old.pop("free"), capacity)
+    expiry = old.pop("expiry")
+    expiry = grown(expiry, make_expiry(capacity, len(expiry.ends)))
+    spent = grown(old.pop("spent"), make_order(capacity if form.rows else 0, shape.streams))
+    return Tables(held=held, free=free, keys=keys, expiry=expiry, spent=spent, **old)
