@@ -57,7 +57,7 @@ def expected(twin, rows, hold):
         for _, past in found:
             if holds and past is not None:
                 past.held += 1
-        out.append(twin.expected(found))
+        out.append(twin.expected(found, lambda join: 1.0))
     return out
 
 
