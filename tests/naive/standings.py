@@ -23,9 +23,7 @@ class Standings:
         """Return the held tuples of the same stream and key, oldest first."""
         attribute = dict(self.joins[number])[t.stream]
         return [
-            h
-            for h in self.held
-            if h.stream == t.stream and h.keys[attribute] == t.keys[attribute]
+            h for h in self.held if h.stream == t.stream and h.keys[attribute] == t.keys[attribute]
         ]
 
     def gain(self, t, number):
@@ -79,7 +77,7 @@ class Standings:
         return longest[0] if longest else None
 
     def replaced(self, newcomer):
-        """Return a held tuple that would be spent if the newcomer were held; None: there is none."""
+        """Return a held tuple that would be spent if the newcomer were held, or None."""
         for number in self.joins_of(newcomer):
             peers = self.peers(newcomer, number)
             if peers and peers[-1] in self.matched:

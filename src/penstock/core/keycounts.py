@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .gains import gain
 from .jit import jit, kernel
 from .rng import mix
 from .shape import Shape
@@ -103,9 +104,9 @@ def seen(counts, join, side, key):
 
 @jit
 def productivity(counts, held, slot):
-    """Return how many results the tuple would have had with all that came on the other sides.
+    """Return what the tuple would have gained with all that came on the other sides: results.
 
-    One factor per other side of a join, one summand per join.
+    One factor per other side of a join, one summand per join, weighed by the goal (`gains.py`).
     """
     stream = held.at[slot]["stream"]
     total = 0.0
@@ -114,7 +115,7 @@ def productivity(counts, held, slot):
         if join < 0:
             break
         place = _place(counts.cell, join, held.key[slot, counts.legs[stream, leg, 2]])
-        product = 1.0
+        product = gain(held, slot, leg)
         for other in range(counts.width[join]):
             if other != side:
                 product *= counts.cell[join, place, SEEN + other]

@@ -58,8 +58,9 @@ def prepare(
     columns = [stream, keys, times, deadlines, np.arange(first_row, first_row + n), sizes]
     if chosen is not None:
         columns = [column[chosen] if len(column) else column for column in columns]
+    columns.append(np.zeros(len(columns[0]), bool))
     return Batch(
-        Rows(*map(np.ascontiguousarray, columns), np.zeros(len(columns[0]), bool)),
+        Rows(*map(np.ascontiguousarray, columns)),
         np.bincount(stream, minlength=streams),
         np.bincount(stream[dropped], minlength=streams),
         np.bincount(stream[late], minlength=streams),

@@ -30,6 +30,7 @@ from .pilot import Pilot
 from .recount import recount
 from .refresh import most_arrivals, refreshed
 from .shares import parts_of, split_budget
+from .standings import FOUND
 from .tables import capacity_of, grow_tables, live_slots, make_tables
 from .trials import Columns, Tools
 
@@ -561,7 +562,7 @@ class Join:
     @property
     def rows_matched(self) -> int:
         """How many rows were in at least one result so far, on all sides."""
-        return int(self._tables.counts[:, kernel.FOUND].sum())
+        return int(self._tables.counts[:, FOUND].sum())
 
     @property
     def attained(self) -> int:
@@ -578,7 +579,7 @@ class Join:
         """What happened to the rows so far, per stream."""
         arrived, late, null = self._outside.copy()
         inside = self._tables.counts.T.copy()
-        counts = [arrived, self._dropped.copy(), late, null, *inside[:4], inside[kernel.FOUND]]
+        counts = [arrived, self._dropped.copy(), late, null, *inside[:4], inside[FOUND]]
         return dict(zip(COUNTERS, counts, strict=True))
 
     @property
@@ -648,8 +649,8 @@ class Join:
         With another `budget` (None: no limit) the policy evicts what no longer fits; `resized` is
         what it has been resized to (`resize`), by default what it was when it was saved. Another
         `policy` meets the held tuples as if they had just arrived, and so does the same one with
-        another `goal`, or if the budget counts something else now: bytes (`sized=True`, with the `size` of each held tuple in
-        the order of `held.time`) or rows (`sized=False`).
+        another `goal`, or if the budget counts something else now: bytes (`sized=True`, with the
+        `size` of each held tuple in the order of `held.time`) or rows (`sized=False`).
         """
         saved = join_saved.recounted(saved, sized, size)
         header = join_saved.read_header(saved)

@@ -20,8 +20,8 @@ import numpy as np
 from ..core import history as histories
 from ..core import members as sets
 from ..core import rng as rngs
-from ..core.history import History, make_history
 from ..core.gains import gain
+from ..core.history import History, make_history
 from ..core.jit import jit
 from ..core.least import make_choose
 from ..core.members import Members

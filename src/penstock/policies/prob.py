@@ -83,6 +83,7 @@ PROB = Policy(
     choose_victim,
     on_insert=on_insert,
     on_match=on_match,
+    on_gain=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
     reserve=reserve,
