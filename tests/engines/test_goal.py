@@ -12,9 +12,8 @@ from penstock.errors import BadInput
 from tests.compare import assert_same_join, cut, streams
 from tests.marks import long
 
-# A shape is compiled anew for each policy, which takes seconds: compiled one of them must do.
-COMPILED = not config.DISABLE_JIT
-NAMES = ["rate"] if COMPILED else ["rate", "lru", "prob"]
+# A shape is compiled anew for each policy, which takes seconds: compiled a simple one must do.
+NAMES = ["rate", "lru", "prob"] if config.DISABLE_JIT else ["fifo"]
 MIXED = (((0, 0), (1, 0), (2, 1)), ((1, 1), (2, 0)))  # a three-way and a two-way join
 budgets = st.integers(1, 12)
 

@@ -45,6 +45,10 @@ def simulate(
     layout: Annotated[
         str, typer.Option(help="One memory, or one for each side.", metavar="unified|split")
     ] = "unified",
+    goal: Annotated[
+        str,
+        typer.Option(help="Get the most results, or rows that match.", metavar="pairs|rows"),
+    ] = "pairs",
     runs: Annotated[int, typer.Option(help="Runs, each with its own seed.", metavar="N")] = 1,
     length: Annotated[
         int | None, typer.Option(help="Steps, or rows of a trace. [5000, or all]", metavar="N")
@@ -71,7 +75,9 @@ def simulate(
 
     page = None if html is None else where_to_write(html)
     source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
-    scenario = Scenario(source, problem, memory, within, layout, warmup, seed, drop, distortion)
+    scenario = Scenario(
+        source, problem, memory, within, layout, warmup, seed, drop, distortion, goal
+    )
     with show.following("simulating") as progress:
         made = sweep(scenario, policy or (), runs, progress=progress)
     if page is not None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .gains import gain
 from .jit import jit
 from .rng import B32, mix
 from .shape import Shape
@@ -144,9 +145,9 @@ def seen(counts, join, side, key):
 
 @jit
 def productivity(counts, held, slot):
-    """Return how many results the tuple would have had with all that came on the other sides.
+    """Return what the tuple would have gained with all that came on the other sides: results.
 
-    One factor per other side of a join, one summand per join.
+    One factor per other side of a join, one summand per join, weighed by the goal (`gains.py`).
     """
     stream = held.at[slot]["stream"]
     total = 0.0
@@ -157,7 +158,7 @@ def productivity(counts, held, slot):
         place = _find(counts, join, held.key[slot, counts.legs[stream, leg, 2]])
         if place < 0:
             continue
-        product = 1.0
+        product = gain(held, slot, leg)
         for other in range(counts.width[join]):
             if other != side:
                 product *= counts.cell[join, place, SEEN + other]

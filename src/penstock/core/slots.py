@@ -19,7 +19,7 @@ CHAIN = np.dtype([("entry", np.int32), ("newer", np.int32), ("older", np.int32)]
 
 def tuple_type(attributes: int, legs: int, sized: bool) -> np.dtype:
     """Return the type of a held tuple."""
-    fields = [
+    fields: list[tuple] = [
         ("time", np.int64),  # when it arrived, or from when it is valid
         ("deadline", np.int64),  # the last time at which it can match, or FOREVER
         ("row", np.int64),  # which row of the input it is

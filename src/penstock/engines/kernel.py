@@ -562,9 +562,9 @@ def compile_rebuild(policy: Policy, form: Form):
 def compile_shrink(policy: Policy, form: Form):
     """Return `shrink(tables, states, live, gone, now)`: evict until every lane fits its budget.
 
-    `live` are the slots in use in the order of birth, `gone` a False for every slot. After what is
-    spent the policy chooses as it would for a newcomer like the oldest tuple; if it would reject
-    that one, the oldest itself is evicted.
+    `live` are the slots in use in the order of birth, `gone` a False for every slot. First what is
+    spent is evicted. Then the policy chooses as it would for a newcomer like the oldest tuple; if
+    it would reject that one, the oldest itself is evicted.
     """
     lane_of, _, _, _ = places(form)
     remove, spent = _remover(policy, form), make_standings(form).spent

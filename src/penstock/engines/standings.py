@@ -26,7 +26,7 @@ FOUND = 5  # the column of counts: rows that have had a result
 
 
 class Standings(NamedTuple):
-    """What a kernel calls when something happens to a tuple; idle with the goal of pairs."""
+    """What a kernel calls when something happens to a tuple; most does nothing for pairs."""
 
     match: Callable  # (tables, slot): a held tuple has a result
     seat: Callable  # (tables, stream, room): the newcomer is about to ask for room

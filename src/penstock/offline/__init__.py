@@ -1,6 +1,6 @@
 """The best that hindsight allows, for joins and caches; and planning by the same means."""
 
-from .exact import exact_results
+from .exact import exact_results, first_matches
 from .flowexpect import FLOWEXPECT, FlowExpect
 from .join import most_results
 from .lookup import lfd
@@ -16,6 +16,7 @@ __all__ = [
     "best_plan",
     "exact_results",
     "find_reach",
+    "first_matches",
     "lfd",
     "most_results",
     "most_rows",

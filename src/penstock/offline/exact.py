@@ -1,4 +1,4 @@
-"""How many results an unlimited memory gives, at every row and in every shape of join.
+"""What an unlimited memory gives, at every row and in every shape of join: results, rows matched.
 
 A row completes a result with each way to take one living tuple from every other side of its join:
 as many as the product of how many of its key are alive there. Two sorted columns of each side, one
@@ -41,16 +41,52 @@ def exact_results(
     return found
 
 
-def _count(join, side, keys, point, gone, found) -> None:
-    """Write into `found` what the rows of one join complete."""
+def first_matches(
+    side, key, time, end=None, *, joins: Joins = TWO_WAY, together: bool = False
+) -> np.ndarray:
+    """Return int64[rows]: at whose arrival each row is in a result for the first time.
+
+    A row that is in none has the number of rows. The arguments are those of `exact_results`. An
+    arrival that completes a result does so with all that live of its key on the other sides.
+
+    >>> first_matches([0, 0, 1, 1, 0], [7, 7, 7, 8, 7], [0, 1, 2, 3, 4]).tolist()
+    [2, 2, 2, 5, 4]
+    """
+    completed = exact_results(side, key, time, end, joins=joins, together=together) > 0
+    side, time = np.asarray(side, np.int64), np.asarray(time, np.int64)
+    keys = np.asarray(key, np.int64).reshape(len(side), Shape(joins).attributes)
+    point = decision_points(time, together)
+    gone = first_point_after(time, point, end)
+    first = np.where(completed.any(axis=0), np.arange(len(side)), len(side))
+    for join, completes in zip(joins, completed, strict=True):
+        legs, group, span = _by_key(join, side, keys, point)
+        for leg in legs:
+            others = np.concatenate([each for each in legs if each is not leg])
+            others = others[completes[others]]
+            others = others[np.lexsort((others, group[others]))]
+            came = group[others] * span + point[others]
+            after = np.searchsorted(came, group[leg] * span + point[leg], side="right")
+            is_met = np.append(came, np.iinfo(np.int64).max)[after] < group[leg] * span + gone[leg]
+            met = np.append(others, len(side))[after]
+            first[leg] = np.minimum(first[leg], np.where(is_met, met, len(side)))
+    return first
+
+
+def _by_key(join, side, keys, point) -> tuple[list[np.ndarray], np.ndarray, int]:
+    """Return the rows of each leg, the number of each row's key, and a span for its points."""
     legs = [np.flatnonzero(side == stream) for stream, _ in join]
     values = [keys[leg, attribute] for leg, (_, attribute) in zip(legs, join, strict=True)]
+    group = np.zeros(len(side), np.int64)
+    group[np.concatenate(legs)] = np.unique(np.concatenate(values), return_inverse=True)[1]
+    return legs, group, int(point.max(initial=-1)) + 2  # one more, for those that outlive them all
+
+
+def _count(join, side, keys, point, gone, found) -> None:
+    """Write into `found` what the rows of one join complete."""
+    legs, group, span = _by_key(join, side, keys, point)
     rows = np.concatenate(legs)
     if len(rows) == 0:
         return
-    group = np.zeros(len(side), np.int64)
-    group[rows] = np.unique(np.concatenate(values), return_inverse=True)[1]
-    span = int(point[-1]) + 2  # one more than the points, for those that outlive them all
     came, left = group * span + point, group * span + gone
     found[rows] = 1
     most = np.ones(len(side))

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import keycounts, recent
+from ..core.gains import gain
 from ..core.history import recent as last_values
 from ..core.jit import jit
 from ..core.keycounts import KeyCounts
@@ -173,7 +174,8 @@ def make_worth(ahead):
 
     A tuple is hot if its key came lately where it is awaited: then its worth moves with time.
     `ahead(state, line, key, seen, deadline, now)` returns both for one line, where the key was seen
-    so often. One factor for each other side of a join, one summand for each join.
+    so often. One factor for each other side of a join, one summand for each join, weighed by the
+    goal (`core/gains.py`).
     """
 
     @jit
@@ -187,7 +189,7 @@ def make_worth(ahead):
             if join < 0:
                 break
             key = held.key[slot, counts.legs[stream, leg, 2]]
-            product = 1.0
+            product = gain(held, slot, leg)
             for other in range(counts.width[join]):
                 if other != side:
                     seen = keycounts.seen(counts, join, other, key)

@@ -161,6 +161,7 @@ LBA = Policy(
     choose_victim,
     on_insert=on_insert,
     on_match=on_match,
+    on_gain=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
     problems=(JOINING,),

@@ -79,6 +79,7 @@ PROB = Policy(
     choose_victim,
     on_insert=on_insert,
     on_match=on_match,
+    on_gain=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
     tracked=lambda state: int(state.heap.size[0]),

@@ -16,7 +16,7 @@ from ..errors import BadInput
 from ..models import Model
 from ..workloads import JoinTrace
 from .distortion import distortion
-from .full import full_results
+from .full import full_matched, full_results
 from .run import play
 from .scenario import Scenario
 from .source import Source, Trace, choose_source
@@ -33,7 +33,7 @@ def simulate_cell(given: dict[str, Any]) -> dict[str, Any]:
 
     >>> found = simulate_cell({"workload": "zipf", "policy": "prob", "memory": 20, "length": 200})
     >>> list(found)
-    ['results', 'full', 'recall', 'rows', 'seconds']
+    ['results', 'full', 'recall', 'rows', 'seconds', 'matched', 'matchable']
     """
     for name in given:
         check_word("a cell's entry", name, KNOWN)
@@ -55,6 +55,7 @@ def simulate_cell(given: dict[str, Any]) -> dict[str, Any]:
         seed=scenario.seed + run,
         models=scenario.source.models,
         with_distortion=scenario.distortion,
+        goal=scenario.goal,
     )
 
 
@@ -80,6 +81,9 @@ def measure(
         "rows": played.rows,
         "seconds": played.seconds,
     }
+    if played.matched is not None and isinstance(trace, JoinTrace):
+        full = full_matched(trace, within, first)
+        found |= {"matched": played.matched, "matchable": full}
     if with_distortion and isinstance(trace, JoinTrace):
         exact = exact_tally(trace, within=within, first=first)
         found |= distortion(exact, tally(trace, policy, memory, **terms))._asdict()

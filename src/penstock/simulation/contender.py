@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import policies
+from ..core.gains import PAIRS
 from ..core.options import nearest
 from ..core.policy import CACHING, Chosen, parse
 from ..core.shape import Joins, Shape
@@ -64,7 +65,7 @@ def check(who: Contender, scenario: Scenario) -> None:
     if who.params.get("fit") == "before":
         models = fit_before(scenario.trace(0), who.params)
     if who.chosen is None or who.plans:
-        check_terms(who, scenario.layout, scenario.drop, scenario.joins)
+        check_terms(who, scenario.layout, scenario.drop, scenario.joins, scenario.goal)
         _check_listing(who, scenario.distortion)
     if who.plans:
         FlowExpect(models, scenario.memory, **who.params)
@@ -85,6 +86,7 @@ def _check_join(chosen: Chosen, scenario: Scenario, models: Any) -> None:
         chosen,
         min(scenario.memory, shape.streams),  # a split memory has a row for each side
         within=scenario.window,
+        goal=scenario.goal,
         joins=scenario.joins,
         layout=scenario.layout,
         models=models,
@@ -93,13 +95,15 @@ def _check_join(chosen: Chosen, scenario: Scenario, models: Any) -> None:
     join.push([], none, [], end=[] if scenario.windowed else None)
 
 
-def check_terms(who: Contender, layout: str, drop: float, joins: Joins) -> None:
+def check_terms(who: Contender, layout: str, drop: float, joins: Joins, goal: str = PAIRS) -> None:
     """Refuse what hindsight and plans do not know: other than one memory, all arrivals, one join
-    of two streams.
+    of two streams, results.
     """
     name = FLOWEXPECT.name if who.plans else OPT
     if layout != "unified":
         raise BadInput(f"{name!r} knows only the unified layout; leave out {name} or --layout")
+    if goal != PAIRS:
+        raise BadInput(f"{name!r} gets the most results, not rows; leave out {name} or --goal")
     if drop:
         raise BadInput(f"{name!r} drops nothing before it looks; leave out {name} or --drop")
     if not Shape(joins).is_plain:

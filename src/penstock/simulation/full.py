@@ -7,7 +7,7 @@ import functools
 
 import numpy as np
 
-from ..offline import exact_results
+from ..offline import exact_results, first_matches
 from ..workloads import JoinTrace
 from .arrivals import arrivals
 from .source import Trace
@@ -20,6 +20,14 @@ def full_results(trace: Trace, within: int | None, first: int) -> int:
         return int(results_at(trace, within)[:, first:].sum())
     first_seen = np.unique(trace.key, return_index=True)[1]
     return len(trace) - first - int((first_seen >= first).sum())
+
+
+@functools.lru_cache(maxsize=2)
+def full_matched(trace: JoinTrace, within: int | None, first: int) -> int:
+    """Return how many rows are in a result for the first time at the rows from `first` on."""
+    rows = arrivals(trace, within)
+    at = first_matches(*rows, joins=trace.joins, together=trace.together)
+    return int(((at >= first) & (at < len(trace))).sum())
 
 
 @functools.lru_cache(maxsize=1)

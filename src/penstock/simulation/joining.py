@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import policies
+from ..core.gains import PAIRS
 from ..engines import Join
 from ..engines.join import Matches
 from ..models import Model
@@ -26,6 +27,7 @@ class Joining(NamedTuple):
     drop: float = 0.0
     seed: int = 0
     models: Sequence[Model] | None = None
+    goal: str = PAIRS
 
     def prepare(self, trace: JoinTrace) -> tuple[Arrivals, Callable[[], Join]]:
         """Return the rows in the order in which they are taken, and what makes a fresh join."""
@@ -42,6 +44,7 @@ class Joining(NamedTuple):
             return Join(
                 chosen,
                 self.memory,
+                goal=self.goal,
                 within=self.within,
                 joins=trace.joins,
                 layout=self.layout,

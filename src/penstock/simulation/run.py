@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import policies
+from ..core.gains import PAIRS
 from ..core.policy import CACHING, JOINING, Chosen
 from ..core.shape import TWO_WAY
 from ..engines import Lookup
@@ -33,6 +34,7 @@ class Played(NamedTuple):
     seconds: float  # that the engine took for them
     before: int = 0  # results or hits in the warm-up; hindsight does not tell
     explained: dict[str, Any] | None = None  # of `auto`: who rules at the end, and why
+    matched: int | None = None  # rows in a result for the first time, after the warm-up; of joins
 
 
 def play(
@@ -46,29 +48,30 @@ def play(
     first: int = 0,
     seed: int = 0,
     models: Sequence[Model] | None = None,
+    goal: str = PAIRS,
 ) -> Played:
     """Replay a trace under a policy; results count from the row number `first` on.
 
     `drop` is the chance of an arrival to be dropped before anybody looks at it. `models` are those
-    of the streams, for policies that ask for them.
+    of the streams, for policies that ask for them. `goal` is what a join gets the most of.
 
     >>> play(LookupTrace([1, 2, 1, 3, 1]), "lru", memory=2, first=1).results
     2
     """
-    joining = isinstance(trace, JoinTrace)
     if isinstance(policy, str):
-        policy = contender(policy, JOINING if joining else CACHING)
+        policy = contender(policy, JOINING if isinstance(trace, JoinTrace) else CACHING)
     memory = min(memory, max(2, len(trace)))  # the rest would stay empty
     if policy.chosen is None or policy.plans:
-        check_terms(policy, layout, drop, trace.joins if isinstance(trace, JoinTrace) else TWO_WAY)
+        joins = trace.joins if isinstance(trace, JoinTrace) else TWO_WAY
+        check_terms(policy, layout, drop, joins, goal)
     if policy.chosen is None:
         return _hindsight(trace, memory, within, first)
     if policy.plans and isinstance(trace, JoinTrace):
         planner = FlowExpect(models, memory, within=within, **policy.params)
         return _plan(trace, planner, first)
     if isinstance(trace, JoinTrace):
-        joins = Joining(policy, memory, within, layout, drop, seed, models)
-        return _join(trace, joins, first)
+        joining = Joining(policy, memory, within, layout, drop, seed, models, goal)
+        return _join(trace, joining, first)
     if policy.params.get("fit") == "before":
         models = fit_before(trace, policy.params)
     model = None if models is None else models[-1]  # S is the stream of references
@@ -83,11 +86,12 @@ def _join(trace: JoinTrace, joining: Joining, first: int) -> Played:
     join = fresh()
     started = perf_counter()
     push(join, part(rows, 0, first))
-    before = join.results
+    before, matched = join.results, join.rows_matched
     push(join, part(rows, first, None))
     seconds = perf_counter() - started
     explained = join.explain() if join.chosen.policy is policies.AUTO else None
-    return Played(join.results - before, len(trace), seconds, before, explained)
+    matched = join.rows_matched - matched
+    return Played(join.results - before, len(trace), seconds, before, explained, matched)
 
 
 def _plan(trace: JoinTrace, planner: FlowExpect, first: int) -> Played:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..core.gains import GOALS, PAIRS
 from ..core.policy import CACHING, JOINING
 from ..core.shape import TWO_WAY, Joins
 from ..errors import BadInput
@@ -26,10 +27,12 @@ class Scenario:
     seed: int = 0
     drop: float = 0.0  # the chance of an arrival to be dropped before anybody looks at it
     distortion: bool = False  # whether to tell how far off the spread of the results over keys is
+    goal: str = PAIRS  # what a join gets the most of: pairs, or rows that match
 
     def __post_init__(self) -> None:
         check_word("problem", self.problem, (JOINING, CACHING))
         check_word("layout", self.layout, LAYOUTS)
+        check_word("goal", self.goal, GOALS)
         _at_least("memory", self.memory, 1)
         _at_least("warmup", self.warmup, 0)
         _at_least("seed", self.seed, 0)
@@ -49,6 +52,8 @@ class Scenario:
             raise BadInput(f"a cache has no window, got within {self.within}; leave it out")
         if self.layout != "unified":
             raise BadInput(f"a cache has one memory, got layout {self.layout!r}; leave it out")
+        if self.goal != PAIRS:
+            raise BadInput("a cache has hits, and no rows to match; leave out --goal")
         if self.drop or self.distortion:
             raise BadInput("a cache has no join results to sample; leave out --drop, --distortion")
 

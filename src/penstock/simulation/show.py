@@ -11,6 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..core.gains import ROWS
 from ..core.policy import CACHING, JOINING
 from .contender import LFD, OPT
 from .summary import summarise
@@ -25,11 +26,15 @@ def comparison(made: Sweep) -> Table:
     report = summarise(made)
     scores = report["policies"]
     mortals = [each for each in scores if each["policy"] not in (OPT, LFD)] or scores
-    best = max(each["recall"]["mean"] for each in mortals)
+    by_rows = report.get("goal") == ROWS
+    best = max(_reached(each, by_rows) for each in mortals)
     table = Table(title=_title(report), title_justify="left", caption=_caption(report))
     table.add_column("policy", overflow="fold")
     table.add_column(WHAT[report["problem"]], justify="right", no_wrap=True)
     table.add_column("recall", justify="right", no_wrap=True)
+    joins = report["problem"] == JOINING
+    if joins:
+        table.add_column("rows matched", justify="right", no_wrap=True)
     measures = ("sse", "kl") if made.scenario.distortion else ()
     bar = BAR // 2 if measures else BAR
     table.add_column("", width=bar)
@@ -38,13 +43,15 @@ def comparison(made: Sweep) -> Table:
         table.add_column(measure.upper(), justify="right", no_wrap=True)
     for who, score in zip(made.contenders, scores, strict=True):
         recall = score["recall"]["mean"]
-        style = "dim" if who.chosen is None else "bold green" if recall == best else ""
+        reached = _reached(score, by_rows)
+        style = "dim" if who.chosen is None else "bold green" if reached == best else ""
         colour = style or "cyan"
         table.add_row(
             Text(str(who)),
             _results(score["results"], report["runs"]),
             f"{recall:.2%}",
-            ProgressBar(1, min(recall, 1), bar, complete_style=colour, finished_style=colour),
+            *([f"{score['matched']['recall']:.2%}" if "matched" in score else ""] if joins else []),
+            ProgressBar(1, min(reached, 1), bar, complete_style=colour, finished_style=colour),
             _short(score["tuples_per_second"]),
             *(f"{score['distortion'][measure]['mean']:.4f}" for measure in measures),
             style=style,
@@ -52,12 +59,18 @@ def comparison(made: Sweep) -> Table:
     return table
 
 
+def _reached(score: dict[str, Any], by_rows: bool) -> float:
+    """Return the share that a policy has reached of its goal."""
+    return score["matched"]["recall"] if by_rows else score["recall"]["mean"]
+
+
 def _title(report: dict[str, Any]) -> Text:
     runs = "" if report["runs"] == 1 else f", {report['runs']} runs"
     warmup = f" ({report['warmup']:,} to warm up)" if report["warmup"] else ""
     drop = f", {report['drop']:.0%} dropped" if "drop" in report else ""
+    goal = ", for rows" if report.get("goal") == ROWS else ""
     return Text(
-        f"{report['problem']} {report['workload']}: memory {report['memory']:,}, "
+        f"{report['problem']} {report['workload']}{goal}: memory {report['memory']:,}, "
         f"length {report['length']:,}{warmup}{drop}{runs}"
     )
 

@@ -4,6 +4,7 @@ from math import isfinite
 from statistics import fmean, stdev
 from typing import Any
 
+from ..core.policy import JOINING
 from .contender import Contender
 from .sweep import Run, Sweep
 
@@ -19,6 +20,7 @@ def summarise(sweep: Sweep) -> dict[str, Any]:
         "warmup": scenario.warm_up,
         "runs": len(runs),
         **({"drop": scenario.drop} if scenario.drop else {}),
+        **({"goal": scenario.goal} if scenario.problem == JOINING else {}),
         "policies": [_score(who, place, runs) for place, who in enumerate(sweep.contenders)],
     }
 
@@ -36,6 +38,8 @@ def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
         "recall": {"mean": fmean(recalls)},
         "tuples_per_second": round(sum(each.rows for each in played) / max(seconds, 1e-9)),
     }
+    if played[0].matched is not None:
+        score["matched"] = _matched([each.matched or 0 for each in played], runs)
     if played[0].explained is not None:
         score["explained"] = played[0].explained  # of the first run
     measured = [run.distortion[place] for run in runs if run.distortion]
@@ -45,6 +49,16 @@ def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
             "kl": {"mean": fmean(each.kl for each in measured)},
         }
     return score
+
+
+def _matched(matched: list[int], runs: list[Run]) -> dict[str, float]:
+    """Return rows that are in a result, how many could be, and the share of these."""
+    shares = [_recall(got, run.matchable) for got, run in zip(matched, runs, strict=True)]
+    return {
+        "mean": fmean(matched),
+        "full": fmean(run.matchable for run in runs),
+        "recall": fmean(shares),
+    }
 
 
 def _recall(results: int, full: int) -> float:

@@ -14,7 +14,7 @@ from ..grid import Pool, cores
 from ..workloads import JoinTrace
 from .contender import Contender, check, contender, everybody
 from .distortion import Distortion, distortion
-from .full import full_results
+from .full import full_matched, full_results
 from .run import Played, play
 from .scenario import Scenario
 from .source import Trace
@@ -30,6 +30,7 @@ class Run(NamedTuple):
 
     steps: int  # its length in what the warm-up counts in
     full: int  # results of an unlimited memory
+    matchable: int  # rows that it matches, of a join
     played: list[Played]  # one per policy
     distortion: list[Distortion]  # likewise, or none where nobody asks
 
@@ -91,6 +92,7 @@ def make_run(
     trace = scenario.trace(number)
     first = scenario.first_row(trace)
     full = full_results(trace, scenario.window, first)
+    matchable = full_matched(trace, scenario.window, first) if isinstance(trace, JoinTrace) else 0
     terms: dict[str, Any] = {
         "within": scenario.window,
         "layout": scenario.layout,
@@ -98,6 +100,7 @@ def make_run(
         "first": first,
         "seed": scenario.seed + number,
         "models": scenario.source.models,
+        "goal": scenario.goal,
     }
     played, distortions = [], []
     for name in names:
@@ -105,7 +108,7 @@ def make_run(
         if scenario.distortion:
             distortions.append(_distortion(trace, name, scenario.memory, terms))
         tell()
-    return Run(scenario.source.steps(trace), full, played, distortions)
+    return Run(scenario.source.steps(trace), full, matchable, played, distortions)
 
 
 def _distortion(trace: Trace, name: str, memory: int, terms: dict[str, Any]) -> Distortion:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..core.gains import PAIRS
 from ..core.policy import JOINING
 from ..models import Model
 from ..workloads import JoinTrace
@@ -45,6 +46,7 @@ def tally(
     first: int = 0,
     seed: int = 0,
     models: Sequence[Model] | None = None,
+    goal: str = PAIRS,
 ) -> np.ndarray:
     """Tally the results that `play` counts, called with the same arguments.
 
@@ -53,7 +55,7 @@ def tally(
     [1, 1]
     """
     who = contender(policy, JOINING) if isinstance(policy, str) else policy
-    joining = Joining(who, memory, within, layout, drop, seed, models)
+    joining = Joining(who, memory, within, layout, drop, seed, models, goal)
     rows, fresh = joining.prepare(trace)
     cell, count = _cells(trace, within)
     found = np.zeros(count, np.int64)

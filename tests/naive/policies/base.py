@@ -29,6 +29,11 @@ class Policy:
         """Return what the next partner of `t` in a join is worth; the engine knows other goals."""
         return 1
 
+    def gains(self, t):
+        """Return `gain` for each join of `t`, in their order."""
+        numbers = [n for n, join in enumerate(self.joins) if t.stream in dict(join)]
+        return [self.gain(t, number) for number in numbers]
+
     def gained(self, t, now):
         """What `gain` returns for the held `t` has changed, other than by a match or its end."""
 

@@ -49,9 +49,11 @@ class Lba(Policy):
         worths = {}  # of keys; many tuples share one
 
         def rank(t):
-            if (t.stream, t.keys) not in worths:
-                worths[t.stream, t.keys] = round(self.worth(t), 9)
-            return worths[t.stream, t.keys], t.deadline
+            alike = t.stream, t.keys, tuple(self.gains(t))
+            if alike not in worths:
+                worth = self.worth(t)
+                worths[alike] = round(worth, 9) if self.weights else worth
+            return worths[alike], t.deadline
 
         lowest = min(self.inserted, key=lambda t: (*rank(t), self.inserted[t]))
         if self.admit == "compete" and rank(newcomer) < rank(lowest):
@@ -60,14 +62,18 @@ class Lba(Policy):
 
     def worth(self, t):
         if self.weights is None:
-            return sum(prod(counts) for counts in self.counts.on_other_legs(t))
+            legs = zip(self.gains(t), self.counts.on_other_legs(t), strict=True)
+            return sum(prod(counts, start=gain) for gain, counts in legs)
         return sum(
             prod(
-                self.expected(join, other, key)
-                for other in range(len(self.joins[join]))
-                if other != leg
+                (
+                    self.expected(join, other, key)
+                    for other in range(len(self.joins[join]))
+                    if other != leg
+                ),
+                start=gain,
             )
-            for join, leg, key in self.counts.places(t)
+            for gain, (join, leg, key) in zip(self.gains(t), self.counts.places(t), strict=True)
         )
 
     def expected(self, join, leg, key):

@@ -15,7 +15,8 @@ class Life(Sampled):
         self.counts = ArrivalCounts(joins, budget)
 
     def score(self, t, now):
-        chance = sum(prod(counts) for counts in self.counts.on_other_legs(t))
+        legs = zip(self.gains(t), self.counts.on_other_legs(t), strict=True)
+        chance = sum(prod(counts, start=gain) for gain, counts in legs)
         return float(chance) * float(t.deadline - now + 1)
 
     def arrive(self, t, now):

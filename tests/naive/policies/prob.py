@@ -20,7 +20,8 @@ class Prob(Scored):
         self.counts = ArrivalCounts(joins, budget)
 
     def score(self, t):
-        return sum(prod(counts) for counts in self.counts.on_other_legs(t))
+        legs = zip(self.gains(t), self.counts.on_other_legs(t), strict=True)
+        return sum(prod(counts, start=gain) for gain, counts in legs)
 
     def arrive(self, t, now):
         self.counts.add(t)
@@ -28,3 +29,5 @@ class Prob(Scored):
     def match(self, t, now):
         _, stamp = self.ranks[t]
         self.ranks[t] = (self.score(t), stamp)
+
+    gained = match
