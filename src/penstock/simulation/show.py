@@ -23,7 +23,7 @@ WHAT = {JOINING: "results", CACHING: "hits"}
 
 def comparison(made: Sweep) -> Table:
     """Return the table of a comparison, in the order asked for, the best policy marked."""
-    report = summarise(made)
+    report = summarise(made, rows=True)
     scores = report["policies"]
     mortals = [each for each in scores if each["policy"] not in (OPT, LFD)] or scores
     by_rows = report.get("goal") == ROWS

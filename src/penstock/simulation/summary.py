@@ -4,14 +4,18 @@ from math import isfinite
 from statistics import fmean, stdev
 from typing import Any
 
-from ..core.policy import JOINING
+from ..core.gains import ROWS
 from .contender import Contender
 from .sweep import Run, Sweep
 
 
-def summarise(sweep: Sweep) -> dict[str, Any]:
-    """Return means over the runs as plain values."""
+def summarise(sweep: Sweep, rows: bool = False) -> dict[str, Any]:
+    """Return means over the runs as plain values.
+
+    With `rows`, or if that is the goal, also how many rows were matched.
+    """
     scenario, runs = sweep.scenario, sweep.runs
+    by_rows = scenario.goal == ROWS
     return {
         "workload": scenario.source.title,
         "problem": scenario.problem,
@@ -20,12 +24,14 @@ def summarise(sweep: Sweep) -> dict[str, Any]:
         "warmup": scenario.warm_up,
         "runs": len(runs),
         **({"drop": scenario.drop} if scenario.drop else {}),
-        **({"goal": scenario.goal} if scenario.problem == JOINING else {}),
-        "policies": [_score(who, place, runs) for place, who in enumerate(sweep.contenders)],
+        **({"goal": scenario.goal} if by_rows else {}),
+        "policies": [
+            _score(who, place, runs, rows or by_rows) for place, who in enumerate(sweep.contenders)
+        ],
     }
 
 
-def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
+def _score(who: Contender, place: int, runs: list[Run], rows: bool) -> dict[str, Any]:
     played = [run.played[place] for run in runs]
     results = [each.results for each in played]
     recalls = [_recall(got, run.full) for got, run in zip(results, runs, strict=True)]
@@ -38,7 +44,7 @@ def _score(who: Contender, place: int, runs: list[Run]) -> dict[str, Any]:
         "recall": {"mean": fmean(recalls)},
         "tuples_per_second": round(sum(each.rows for each in played) / max(seconds, 1e-9)),
     }
-    if played[0].matched is not None:
+    if rows and played[0].matched is not None:
         score["matched"] = _matched([each.matched or 0 for each in played], runs)
     if played[0].explained is not None:
         score["explained"] = played[0].explained  # of the first run
