@@ -115,7 +115,7 @@ def test_the_ledger_is_bounded_and_follows_hot_keys_that_change():
         time = np.full(400, batch * 50)
         ledger.take([digest(stream, key, time, 400) for stream in (0, 1)])
         assert len(ledger.encode()) <= 8 * (4 + KEYS * 4 + 4 + 9)
-        if batch in (29, 33):
+        if batch in (29, 35):
             assert ledger.shares.argmax() == hot
             assert ledger.shares[hot] > 90
     assert [key for _, key, _ in ledger.hottest(1)] == [2]
@@ -124,11 +124,25 @@ def test_the_ledger_is_bounded_and_follows_hot_keys_that_change():
 def test_what_one_bucket_gives_up_another_gets_in_the_next_micro_batch():
     ledger = Ledger(TWO, 2, 100, 100, bucket_of)
     shares = []
-    for batch, hot in enumerate([0, 0, 1, 1]):
+    for batch, hot in enumerate([0, 0, 1, 1, 1]):
         key, time = np.full(200, hot), np.full(200, batch * 200)
         ledger.take([digest(stream, key, time, 200, 100) for stream in (0, 1)])
         shares.append(ledger.shares.tolist())
-    assert shares == [[100, 0], [100, 0], [0, 0], [0, 100]]
+    assert shares == [[100, 0], [100, 0], [50, 0], [25, 50], [12, 75]]
+
+
+def test_a_stream_that_lags_behind_counts():
+    ledger = Ledger(TWO, 2, 100, 100, bucket_of)
+    for batch in range(3):
+        key, time = np.zeros(200, int), batch * 50 + np.arange(200) // 4
+        shares = ledger.take([digest(side, key, time + 900 * side, 200, 100) for side in (0, 1)])
+    assert shares.tolist() == [100, 0]
+
+
+def test_where_nothing_can_match_shares_stay_equal():
+    ledger = Ledger(TWO, 4, 100, 100, bucket_of)
+    alone = digest(0, np.repeat(np.arange(8), 30), np.arange(240) // 3, 240)
+    assert ledger.take([alone]).tolist() == [25] * 4
 
 
 def test_free_memory_is_given_at_once():

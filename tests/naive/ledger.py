@@ -26,9 +26,7 @@ class NaiveLedger:
         digests = [each for each in digests if each["rows"]]
         spans = [each["latest"] - each["earliest"] for each in digests]
         if self.within is not None and max(spans, default=0) <= max(1, self.within):
-            newest = max((each["latest"] for each in digests), default=0)
-            old = newest - max(1, self.within)
-            digests = [each for each in digests if each["latest"] >= old]
+            digests = [each for each in digests if not self._is_left_behind(each, digests)]
         if digests:
             self._fade(digests)
             for each in digests:
@@ -36,10 +34,15 @@ class NaiveLedger:
             self._forget()
         if digests or not any(self.shares):
             wanted = self._whole(self._wanted(), self.budget)
-            more = [max(0, new - old) for old, new in zip(self.shares, wanted)]
+            kept = [min(old, max(new, old // 2)) for old, new in zip(self.shares, wanted)]
+            more = [max(0, new - old) for old, new in zip(kept, wanted)]
             given = self._whole(more, self.budget - sum(self.shares)) if any(more) else more
-            self.shares = [min(*both) + up for *both, up in zip(self.shares, wanted, given)]
+            self.shares = [old + up for old, up in zip(kept, given)]
         return self.shares
+
+    def _is_left_behind(self, digest, digests):
+        mine = [each["latest"] for each in digests if each["stream"] == digest["stream"]]
+        return digest["latest"] < max(mine) - max(1, self.within)
 
     def _fade(self, digests):
         window = NO_WINDOW * self.budget if self.within is None else max(1, self.within)
@@ -102,8 +105,10 @@ class NaiveLedger:
                         if other != stream:
                             worth *= max(alive * of.get(other, 0.0), UNNAMED * means[other])
                     held = alive * of.get(stream, 0.0) * unit
-                    offers.append((worth / unit, held, self.bucket_of(key)))
-                offers.append((rest / unit, max(0.0, rows - known[stream]) * unit, None))
+                    if worth > 0:
+                        offers.append((worth / unit, held, self.bucket_of(key)))
+                if rest > 0:
+                    offers.append((rest / unit, max(0.0, rows - known[stream]) * unit, None))
         room, preferred = list(self.shares), []
         for worth, size, bucket in sorted(offers, key=_order):
             inside = 0.0 if bucket is None else min(size, room[bucket])

@@ -32,6 +32,7 @@ ROW = np.dtype([("key", "<i8"), ("count", "<i4")])
 HEAD = 6  # numbers before the keys
 FADING = 4  # how much faster counts fade than rows: what came just now tells most
 UNNAMED = 0.5  # how often a key of one stream comes on another that did not name it: see _demand
+SHRINKING = 2  # a share becomes at most so many times smaller in a micro-batch
 HELD = 2  # how many times as much that counts which a bucket has room for already
 
 
@@ -134,11 +135,12 @@ class Ledger:
         """Return shares as near to what is wanted as they may be at once.
 
         While buckets take a micro-batch each has its share of before or that of now. So those that
-        grow have only what no bucket had before, in proportion to what they want.
+        grow have only what no bucket had before, in proportion to what they want. No bucket gives
+        up more than half at once: else all memory could lie idle for a micro-batch.
         """
-        kept = np.minimum(self.shares, wanted)
+        kept = np.minimum(self.shares, np.maximum(wanted, self.shares // SHRINKING))
         free = self.budget - int(self.shares.sum())
-        return kept + whole_parts((wanted - kept).astype(float), free)
+        return kept + whole_parts(np.maximum(wanted - kept, 0).astype(float), free)
 
     def resize(self, budget: int) -> np.ndarray:
         """Go on with another budget; return what each bucket may hold from now on."""
@@ -149,11 +151,16 @@ class Ledger:
         return self.shares
 
     def _alive_at_the_end(self, digests: list[Digest]) -> list[Digest]:
-        """Return the digests of which rows are alive when all of them have come."""
+        """Return the digests of which rows are alive when all of their stream have come.
+
+        A stream may lag behind another, and its rows are alive nevertheless.
+        """
         if not digests or self._tells_of_all(digests):
             return digests
-        end = max(each.latest for each in digests) - self._window
-        return [each for each in digests if each.latest >= end]
+        latest: dict[int, int] = {}
+        for each in digests:
+            latest[each.stream] = max(each.latest, latest.get(each.stream, each.latest))
+        return [each for each in digests if each.latest >= latest[each.stream] - self._window]
 
     def _tells_of_all(self, digests: Sequence[Digest]) -> bool:
         """Whether digests are not about the rows alive but about all, in more than a window."""
@@ -268,8 +275,10 @@ class Ledger:
                 unit = max(float(each[stream]), 1e-9)
                 known = np.cumsum(np.append(count[mine, stream], 0.0))[-1]
                 unknown = max(0.0, rows[stream] - known)
-                size.append(np.append(count[mine, stream], unknown) * unit)
-                worth.append(np.append(product, rest) / unit)
+                promised = np.append(product, rest) / unit
+                asked = np.append(count[mine, stream], unknown) * unit
+                size.append(np.where(promised > 0, asked, 0.0))  # for nothing no order is right
+                worth.append(promised)
                 place.append(np.append(bucket[mine], -1))
         return Demand(np.concatenate(size), np.concatenate(worth), np.concatenate(place))
 
