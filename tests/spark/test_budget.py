@@ -89,9 +89,9 @@ def test_bytes_and_halves(spark, tmp_path):
             mine = [t for s, t in part if s == side]
             files.add([(rng.choice("pqrstu"), at(t), "x" * rng.randrange(99)) for t in mine])
     streams = [files.stream(spark) for files in sides]
-    options = {"on": "k", "budget": "8 kB", "layout": "split", "policy": "clock", **WINDOW}
+    options = {"on": "k", "budget": "18 kB", "layout": "split", "policy": "clock", **WINDOW}
     told = metrics(run(join(*streams, **options), tmp_path))
-    assert 4000 < told.bytes_held <= 8192
+    assert 12_000 < told.bytes_held <= 18 * 1024
     exact = bag(join(*[files.batch(spark) for files in sides], on="k", **WINDOW))
     found = bag(spark.read.parquet(str(tmp_path / "out")))
     assert found < exact

@@ -110,9 +110,9 @@ def test_a_budget_that_counts_otherwise(spark, tmp_path):
         return metrics(run(joined, tmp_path))
 
     assert 20 < go_on(0, 60).rows_held <= 60
-    assert 1000 < go_on(10, "4 kB").bytes_held <= 4096
+    assert 9000 < go_on(10, "14 kB").bytes_held <= 14 * 1024
     assert go_on(20, None).rows_held > 60
-    assert 1000 < go_on(30, "3 kB").bytes_held <= 3072
+    assert 9000 < go_on(30, "13 kB").bytes_held <= 13 * 1024
     told = go_on(40, 15)
     assert 5 < told.rows_held <= 15
     assert sum(told.arrived) == 500

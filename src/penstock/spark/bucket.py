@@ -17,6 +17,7 @@ from ..counting import LossyCounter
 from ..engines import Join, standing
 from ..engines.shares import split_budget
 from ..errors import BadInput
+from .chances import FIRST_BYTES
 from .estimate import SUMS, no_sums
 from .packets import from_ipc
 from .pairs import PairShadow
@@ -52,7 +53,8 @@ class Bucket(Streaming):
         self.number = number
         shared = plan.shared is not None
         self.share = Share(plan, number, fixed_bytes(plan)) if shared else None
-        self.allowed = bucket_budget(plan, number)  # of the budget, as long as there is no share
+        # Of the budget, as long as there is no share.
+        self.allowed = None if plan.budget is None else _part(plan, number)
         self.stored_bytes = len(state or b"")
         self.totals: dict[str, float] = {"no_time": 0.0, "matched": 0.0}
         self.payloads = [pa.table({}) for _ in plan.inputs]
@@ -72,12 +74,13 @@ class Bucket(Streaming):
         self.payloads = list(stored.payloads)
         unsized = self.plan.in_bytes and "held.size" not in saved  # the budget was one of rows
         share = None if self.share is None else self.share.resume(stored.part("ledger."))
+        resized = None if share is None else share - watch_bytes(self.plan)
         self.join = Join.restore(
             saved,
             policy=self.plan.policy,
             budget=bucket_budget(self.plan, number),
             goal=self.plan.goal,
-            resized=share,
+            resized=resized,
             in_bytes=self.plan.in_bytes,
             size=_held_sizes(saved["held.stream"], self.payloads) if unsized else None,
         )
@@ -158,15 +161,18 @@ class Bucket(Streaming):
     def _fit(self) -> None:
         """Give the engine its share, less the bytes that the estimate of recall takes."""
         if self.allowed is not None:
-            rows = max(0, self.allowed - self.join.footprint.fixed)
+            engine = self.allowed - watch_bytes(self.plan)
+            rows = max(0, engine - self.join.footprint.fixed)
             step = 1 + rows // STEPS  # so that it seldom changes
             watching = -(-self._watching_bytes // step) * step
-            self.join.resize(self.allowed - min(watching, rows))
+            self.join.resize(engine - min(watching, rows))
 
     @property
     def _watching_bytes(self) -> int:
-        """What the estimate of recall takes of a budget in bytes."""
-        return self.shadow.nbytes if self.shadow is not None and self.plan.in_bytes else 0
+        """What the estimate of recall takes of a budget in bytes, beside what it begins with."""
+        if self.shadow is None or not self.plan.in_bytes:
+            return 0
+        return max(0, self.shadow.nbytes - watch_bytes(self.plan))
 
     def _count_pairs(self, sides: list[Side], part: Results) -> None:
         """Count results by key; a key of another join is another key."""
@@ -302,15 +308,34 @@ class Bucket(Streaming):
         return report | standing.counters(self.join, JOINING)
 
 
+def _part(plan: Plan, number: int) -> int:
+    """Return an equal part of the budget."""
+    return split_budget(plan.budget or 0, plan.buckets)[number]
+
+
 def bucket_budget(plan: Plan, number: int) -> int | None:
-    """Return what one bucket may hold."""
-    return None if plan.budget is None else split_budget(plan.budget, plan.buckets)[number]
+    """Return what the engine of one bucket may hold, as it starts."""
+    if plan.budget is None:
+        return None
+    part, watching = _part(plan, number), watch_bytes(plan)
+    if part <= watching:
+        raise BadInput(
+            f"a bucket takes {watching:,} bytes to estimate recall, and may take {part:,}; raise "
+            "the budget, use fewer buckets, or pass recall_sample=0"
+        )
+    return part - watching
+
+
+def watch_bytes(plan: Plan) -> int:
+    """Return what the estimate of recall takes of a budget in bytes before it watches any row."""
+    pairs = all(len(join) == 2 for join in plan.joins)
+    return FIRST_BYTES * len(plan.inputs) if plan.in_bytes and plan.sample and pairs else 0
 
 
 @lru_cache(maxsize=16)
 def fixed_bytes(plan: Plan) -> int:
     """Return what one bucket takes of a budget in bytes before it holds any row."""
-    return make_join(plan, 0).footprint.fixed if plan.in_bytes else 0
+    return make_join(plan, 0).footprint.fixed + watch_bytes(plan) if plan.in_bytes else 0
 
 
 def make_shadow(plan: Plan, number: int) -> PairShadow | KeyShadow:

@@ -15,6 +15,7 @@ from ..core.jit import jit, kernel
 from ..core.rng import make_rng, mix, uniform
 
 CELLS = 256  # counts per stream
+FIRST_BYTES = 8 * CELLS  # that the counts of a stream take
 LATELY = 65_536  # rows after which all counts are halved
 SALT = np.uint64(0x2545F4914F6CDD1D)  # counts must not follow the buckets
 
