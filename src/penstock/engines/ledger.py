@@ -135,8 +135,8 @@ class Ledger:
         """Return shares as near to what is wanted as they may be at once.
 
         While buckets take a micro-batch each has its share of before or that of now. So those that
-        grow have only what no bucket had before, in proportion to what they want. No bucket gives up
-        more than half at once: else all memory could lie idle for a micro-batch.
+        grow have only what no bucket had before, in proportion to what they want. No bucket gives
+        up more than half at once: else all memory could lie idle for a micro-batch.
         """
         kept = np.minimum(self.shares, np.maximum(wanted, self.shares // SHRINKING))
         free = self.budget - int(self.shares.sum())
