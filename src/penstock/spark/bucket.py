@@ -294,7 +294,7 @@ class Bucket(Streaming):
         report |= self.totals
         report["held"] = float(self.join.held)
         report["share"] = float(self.join.budget or 0)
-        used = self.join.used + self._watching_bytes
+        used = self.join.used + watch_bytes(self.plan) + self._watching_bytes
         report["bytes"] = float(used if self.plan.in_bytes else state_bytes)
         sums = self.shadow.sums() if self.shadow is not None else no_sums()
         report |= {f"shadow_{name}": value for name, value in sums.items()}
