@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.simulation import play
-from penstock.simulation.arrivals import arrivals
-from penstock.simulation.full import full_results
-from penstock.workloads import JoinTrace
+from penstock.simulate import JoinTrace, full_results, play
+from penstock.simulate.arrivals import arrivals
 
 from .streams import Arriving, arriving
 

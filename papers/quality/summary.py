@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from penstock.grid import Given
-from penstock.grid.ledger import FILE
+from penstock.simulate import Given
+from penstock.simulate.grid import FILE
 
 from .cell import BEST
 from .plan import AUTO

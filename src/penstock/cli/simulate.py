@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .output import AsJson, show_made
+from .output import AsJson, following, show_made
 
 
 def simulate(
@@ -71,15 +71,16 @@ def simulate(
 ) -> None:
     """Replay a workload or a trace under several policies, and compare them."""
     from ..report import comparison, where_to_write
-    from ..simulation import Scenario, choose_source, show, summarise, sweep
+    from ..simulate import Scenario, choose_source, compare, summarise
+    from ..simulate.summary import comparison_table
 
     page = None if html is None else where_to_write(html)
     source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
     scenario = Scenario(
         source, problem, memory, within, layout, warmup, seed, drop, distortion, goal
     )
-    with show.following("simulating") as progress:
-        made = sweep(scenario, policy or (), runs, progress=progress)
+    with following("simulating") as progress:
+        made = compare(scenario, policy or (), runs, progress=progress)
     if page is not None:
         page.write_text(comparison.as_html(summarise(made)), encoding="utf-8")
-    show_made(summarise(made) if as_json else show.comparison(made))
+    show_made(summarise(made) if as_json else comparison_table(made))
