@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from penstock.errors import BadInput
-from penstock.simulate import Given, Pool, Work, grid
+from penstock.simulate import Pool, grid
+from penstock.simulate.grid import Given, Work
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

@@ -14,9 +14,10 @@ from penstock.core.policy import JOINING, Chosen
 from penstock.engines import Join
 from penstock.errors import BadInput
 from penstock.models import Model
-from penstock.simulate import FlowExpect, JoinTrace
+from penstock.simulate import JoinTrace
 from penstock.simulate.arrivals import arrivals, steps_of
 from penstock.simulate.catalogue import FLOWEXPECT, HINDSIGHT, choose
+from penstock.simulate.flowexpect import FlowExpect
 
 
 def memory_shares(

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import BadInput
-from penstock.simulate import Given, Pool, Progress, grid
+from penstock.simulate import Pool, grid
+from penstock.simulate.grid import Given, Progress
 
 from ..experiments.output import write_table
 from ..experiments.runner import writable

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.simulate import JoinTrace, full_results, play
+from penstock.simulate import JoinTrace, play
 from penstock.simulate.arrivals import arrivals
+from penstock.simulate.unlimited import full_results
 
 from .streams import Arriving, arriving
 

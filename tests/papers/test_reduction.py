@@ -12,7 +12,9 @@ from penstock.core.jit import jit
 from penstock.core.policy import REFUSE, Chosen, Policy
 from penstock.engines import Join, Lookup
 from penstock.models import Known
-from penstock.simulate import GENERATED, FlowExpect, LookupTrace, lfd, most_results
+from penstock.simulate import GENERATED, LookupTrace
+from penstock.simulate.flowexpect import FlowExpect
+from penstock.simulate.optimum import lfd, most_results
 from tests.naive import reduction as naive
 
 KEYS = st.lists(st.integers(-2, 4), max_size=40)

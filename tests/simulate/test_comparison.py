@@ -7,7 +7,7 @@ from penstock.errors import BadInput
 from penstock.simulate import Generated, Scenario, compare, summarise
 from penstock.simulate.catalogue import suitable
 from penstock.simulate.distortion import Distortion, exact_tally, tally
-from penstock.simulate.pool import _deaf_to_interrupts
+from penstock.simulate.pool import _interrupts_delayed
 from tests.signals import handled
 
 TOWER = Scenario(Generated("tower", 400), "joining", 10)
@@ -125,7 +125,7 @@ def start_interrupted(number=signal.SIGINT) -> list[str]:
     other = threading.Thread(target=get_it)
     other.start()
     try:
-        with _deaf_to_interrupts():
+        with _interrupts_delayed():
             go.set()
             other.join()
             signal.raise_signal(number)

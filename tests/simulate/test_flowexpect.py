@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from penstock.core.policy import Setup
 from penstock.errors import BadInput
 from penstock.models import Discrete, Known, Now, Stationary, Trend, Walk, support
-from penstock.simulate import GENERATED, FlowExpect, most_results
+from penstock.simulate import GENERATED
 from penstock.simulate.drifting import roof
-from penstock.simulate.flowexpect import FLOWEXPECT
+from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
+from penstock.simulate.optimum import most_results
 from tests.naive import models as naive
 from tests.naive.flowexpect import EXAMPLE_STEPS, flow_expect, sequences, steps_ahead
 

@@ -10,7 +10,7 @@ from penstock import policies
 from penstock.core.policy import CACHING
 from penstock.engines import Lookup
 from penstock.errors import BadInput
-from penstock.simulate import lfd
+from penstock.simulate.optimum import lfd
 from tests.naive.offline import lfd_hits
 
 CACHES = [policy for policy in policies.ALL if CACHING in policy.problems]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from penstock.engines import Join
 from penstock.errors import BadInput
-from penstock.simulate import most_results
 from penstock.simulate.drifting import roof
+from penstock.simulate.optimum import most_results
 from tests.naive.offline import opt_join
 from tests.simulate.rows import columns, matches, streams
 

@@ -3,10 +3,12 @@ import pytest
 
 from penstock.core.slots import FOREVER
 from penstock.errors import BadInput
-from penstock.simulate import GENERATED, FlowExpect, JoinTrace, LookupTrace, full_results, play
+from penstock.simulate import GENERATED, JoinTrace, LookupTrace, play
 from penstock.simulate.arrivals import arrivals
 from penstock.simulate.drifting import floor, tower, walk
+from penstock.simulate.flowexpect import FlowExpect
 from penstock.simulate.skewed import gdj, zipf
+from penstock.simulate.unlimited import full_results
 from tests.simulate.replay import naive_replay
 
 
@@ -30,7 +32,7 @@ def test_agrees_with_the_twin(trace, within, name):
     assert played.seconds > 0
 
 
-# The settings of GreedyDual-Join's experiments; test_breadth.py has every policy in them.
+# The settings of GreedyDual-Join's experiments; test_player_breadth.py has every policy in them.
 SHAPES = {
     "pairs": gdj(80, 1, streams=4, pairs=True, domain=12),
     "three streams": gdj(80, 1, streams=3, domain=8),

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.core.shape import TWO_WAY, all_streams, in_pairs
 from penstock.errors import BadInput
-from penstock.simulate import exact_results
-from penstock.simulate.unlimited import first_matches
+from penstock.simulate.unlimited import exact_results, first_matches
 from tests.compare import streams
 from tests.naive.join import NaiveJoin
 from tests.naive.policies import factory

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numeric import Ints
-from ..simulate import exact_results
+from ..simulate.unlimited import exact_results
 from .hot import KeyTable, Limits, Split, split_keys, weights_of
 from .live import Live, live_rows
 from .sample import JoinSample, LookupSample, join_sample, lookup_sample

@@ -10,44 +10,30 @@
 - **Sweeps.** `grid` does many cells of work, written down as they are done, on a `pool` of workers.
 """
 
-from .comparison import Comparison, Measured, compare, measure, simulate_cell
-from .flowexpect import FlowExpect
-from .grid import Given, Ledger, Progress, Work, product, sweep
-from .optimum import lfd, most_results
-from .player import Played, play
+from .comparison import Comparison, compare, measure, simulate_cell
+from .grid import product, sweep
+from .player import play
 from .pool import Pool, cores
 from .scenario import Scenario, TraceFile, choose_source
 from .summary import summarise
 from .tracefiles import read_join, read_keys, read_lookup, read_pair, read_readings, read_stream
 from .traces import JoinTrace, LookupTrace, interleave
-from .unlimited import exact_results, full_results
 from .workloads import GENERATED, Generated
 
 __all__ = [
     "GENERATED",
     "Comparison",
-    "FlowExpect",
     "Generated",
-    "Given",
     "JoinTrace",
-    "Ledger",
     "LookupTrace",
-    "Measured",
-    "Played",
     "Pool",
-    "Progress",
     "Scenario",
     "TraceFile",
-    "Work",
     "choose_source",
     "compare",
     "cores",
-    "exact_results",
-    "full_results",
     "interleave",
-    "lfd",
     "measure",
-    "most_results",
     "play",
     "product",
     "read_join",

@@ -148,12 +148,16 @@ def check_terms(policy: Policy, layout: str, drop: float, joins: Joins, goal: st
     """
     name = policy.name
     if layout != "unified":
-        raise BadInput(f"{name!r} knows only the unified layout; leave out {name} or --layout")
+        raise BadInput(
+            f"{name!r} is defined for the unified layout only; leave out {name} or --layout"
+        )
     if goal != PAIRS:
-        raise BadInput(f"{name!r} gets the most results, not rows; leave out {name} or --goal")
+        raise BadInput(f"{name!r} maximises results, not rows; leave out {name} or --goal")
     if drop:
-        raise BadInput(f"{name!r} drops nothing before it looks; leave out {name} or --drop")
+        raise BadInput(
+            f"{name!r} takes all arrivals, and none is dropped; leave out {name} or --drop"
+        )
     if not Shape(joins).is_plain:
         raise BadInput(
-            f"{name!r} is known for one join of two streams, got {joins}; leave out {name}"
+            f"{name!r} is defined for one join of two streams, got {joins}; leave out {name}"
         )

@@ -1,4 +1,4 @@
-"""Worker processes that share out work: they die with us, and start anew if one of them dies."""
+"""Worker processes that share work. They end with their parent; if one is killed, all restart."""
 
 import multiprocessing
 import os
@@ -15,7 +15,7 @@ RETRIES = 3  # of what was under way when a worker died
 
 
 class Pool:
-    """As many processes as there are cores, or as many as are asked for; none of them before use.
+    """One process for each core, or as many as are asked for; they start when they are needed.
 
     >>> with Pool(workers=1) as pool:  # one worker is this process itself
     ...     dict(pool.map(abs, [-3, 4]))
@@ -34,7 +34,7 @@ class Pool:
         self._stop(at_once=kind is not None)
 
     def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each item and what the work found, as they are done."""
+        """Yield the number of each item and its result, as they are done."""
         if self.workers <= 1:
             yield from enumerate(map(work, items))
             return
@@ -49,7 +49,7 @@ class Pool:
                 self._stop(at_once=True)
                 if attempt == RETRIES:
                     raise
-            except BaseException:  # Ctrl-C, or work that failed: nobody waits for the others
+            except BaseException:  # Ctrl-C, or work that failed: the others are stopped
                 self._stop(at_once=True)
                 raise
 
@@ -59,8 +59,8 @@ class Pool:
         if self._pool is None:
             self._before = set(multiprocessing.active_children())
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, context, _die_with_parent)
-        with _deaf_to_interrupts():  # the workers, which start here, stay deaf to Ctrl-C
+            self._pool = ProcessPoolExecutor(self.workers, context, _end_with_parent)
+        with _interrupts_delayed():  # the workers, which start here, never see Ctrl-C
             futures: dict[Future, int] = {
                 self._pool.submit(work, item): number for number, item in waiting.items()
             }
@@ -84,7 +84,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _die_with_parent() -> None:
+def _end_with_parent() -> None:
     """Watch the parent: a worker whose parent was killed would wait for work forever."""
     parent = multiprocessing.parent_process()
 
@@ -97,13 +97,13 @@ def _die_with_parent() -> None:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Put Ctrl-C and termination off, so that no worker is left half started.
+def _interrupts_delayed() -> Iterator[None]:
+    """Delay Ctrl-C and termination, so that no worker is left half started.
 
-    In the processes started meanwhile Ctrl-C is put off for good: their parent will end them. A
-    signal that is blocked waits, where one that is ignored would be lost. But it is blocked in this
-    thread only, and Python's handler runs here whichever thread gets the signal; so the handlers
-    too are told to wait.
+    In the processes started meanwhile Ctrl-C stays blocked: their parent will end them. A signal
+    that is blocked is delivered later, where one that is ignored would be lost. But it is blocked
+    in this thread only, and Python's handler runs here whichever thread gets the signal; so the
+    handlers are replaced too.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     came: list[int] = []
@@ -121,6 +121,6 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def _may_handle(number: int) -> bool:
-    """Tell whether Python handles a signal, and lets this thread say how."""
+    """Return whether Python handles a signal, and this thread may replace the handler."""
     is_main = threading.current_thread() is threading.main_thread()
     return is_main and callable(signal.getsignal(number))

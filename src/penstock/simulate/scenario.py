@@ -196,25 +196,25 @@ class Scenario:
             )
 
 
-def check_within(within: Within) -> None:
-    """Refuse a window that is neither a number nor a span of time, or is below 0."""
+def check_within(within: Within) -> int:
+    """Return a window as a number, of microseconds if it has a unit; refuse any other, or below 0.
+
+    >>> check_within("5"), check_within("5s")
+    (5, 5000000)
+    """
     if _is_number(within):
         if int(within) < 0:
             raise BadInput(f"within must be at least 0, got {within}")
-    elif any(map(str.isalpha, str(within))):
-        microseconds(str(within), "within")
-    else:
-        raise BadInput(
-            f"within must be a whole number, or have a unit as in '10 seconds', got {within!r}"
-        )
+        return int(within)
+    if any(map(str.isalpha, str(within))):
+        return microseconds(str(within), "within")
+    raise BadInput(
+        f"within must be a whole number, or have a unit as in '10 seconds', got {within!r}"
+    )
 
 
 def read_within(within: Within, micro: bool, title: str) -> int:
-    """Return the window in the unit of the times of `title`, which are microseconds if `micro`.
-
-    >>> read_within("5", False, "a.csv"), read_within("5s", True, "a.csv")
-    (5, 5000000)
-    """
+    """Return the window in the unit of the times of `title`, which are microseconds if `micro`."""
     if _is_number(within) and micro:
         raise BadInput(
             f"within must have a unit, as the times of {title} do, got {within}; "
@@ -225,7 +225,7 @@ def read_within(within: Within, micro: bool, title: str) -> int:
             f"within must be a plain number, as the times of {title} are, got {within!r}; "
             "give it in their unit"
         )
-    return microseconds(str(within), "within") if micro else int(within)
+    return check_within(within)
 
 
 def _is_number(within: Within) -> bool:

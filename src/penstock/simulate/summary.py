@@ -1,19 +1,12 @@
-"""A comparison in figures: the JSON object of `penstock simulate --json`, and tables to read."""
+"""A comparison in figures: the JSON object of `penstock simulate --json`."""
 
 from math import isfinite
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.gains import ROWS
-from ..core.policy import CACHING, JOINING, Chosen
-from .catalogue import HINDSIGHT
+from ..core.policy import Chosen
 from .comparison import Comparison, Measured, share
-
-if TYPE_CHECKING:  # rich is imported where a table is made
-    from rich.table import Table
-
-BAR = 20  # characters
-WHAT = {JOINING: "results", CACHING: "hits"}
 
 
 def summarise(made: Comparison, rows: bool = False) -> dict[str, Any]:
@@ -77,98 +70,3 @@ def _matched(runs: list[Measured]) -> dict[str, float]:
 def _plain(value: Any) -> Any:
     """Return a parameter's value as JSON can hold it, which has no infinity."""
     return str(value) if isinstance(value, float) and not isfinite(value) else value
-
-
-def comparison_table(made: Comparison) -> "Table":
-    """Return the table of a comparison, in the order asked for, the best policy marked."""
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
-
-    report = summarise(made, rows=True)
-    scores = report["policies"]
-    hindsight = [policy.name for policy in HINDSIGHT]
-    online = [each for each in scores if each["policy"] not in hindsight] or scores
-    by_rows = report.get("goal") == ROWS
-    best = max(_reached(each, by_rows) for each in online)
-    joins = report["problem"] == JOINING
-    measures = ("sse", "kl") if made.scenario.distortion else ()
-    bar = BAR // 2 if measures else BAR
-    table = Table(title=Text(_title(report)), title_justify="left", caption=Text(_caption(report)))
-    table.add_column("policy", overflow="fold")
-    for name in (WHAT[report["problem"]], "recall", *(["rows matched"] if joins else [])):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", width=bar)
-    for name in ("tuples/s", *map(str.upper, measures)):
-        table.add_column(name, justify="right", no_wrap=True)
-    for chosen, score in zip(made.policies, scores, strict=True):
-        reached = _reached(score, by_rows)
-        style = "bold green" if reached == best else ""
-        if chosen.policy in HINDSIGHT:
-            style = "dim"
-        colour = style or "cyan"
-        table.add_row(
-            Text(str(chosen)),
-            _results(score["results"], report["runs"]),
-            f"{score['recall']['mean']:.2%}",
-            *([f"{score['matched']['recall']:.2%}" if "matched" in score else ""] if joins else []),
-            ProgressBar(1, min(reached, 1), bar, complete_style=colour, finished_style=colour),
-            _short(score["tuples_per_second"]),
-            *(f"{score['distortion'][measure]['mean']:.4f}" for measure in measures),
-            style=style,
-        )
-    return table
-
-
-def _reached(score: dict[str, Any], by_rows: bool) -> float:
-    """Return the share of its goal that a policy has reached."""
-    return score["matched"]["recall"] if by_rows else score["recall"]["mean"]
-
-
-def _title(report: dict[str, Any]) -> str:
-    runs = "" if report["runs"] == 1 else f", {report['runs']} runs"
-    warmup = f" ({report['warmup']:,} to warm up)" if report["warmup"] else ""
-    drop = f", {report['drop']:.0%} dropped" if "drop" in report else ""
-    goal = ", for rows" if report.get("goal") == ROWS else ""
-    return (
-        f"{report['problem']} {report['workload']}{goal}: memory {report['memory']:,}, "
-        f"length {report['length']:,}{warmup}{drop}{runs}"
-    )
-
-
-def _caption(report: dict[str, Any]) -> str:
-    full = report["policies"][0]["full"]["mean"]
-    explained = [each["explained"] for each in report["policies"] if "explained" in each]
-    auto = "".join(f"; auto ended with {each['in_force']}: {each['why']}" for each in explained)
-    return f"with unlimited memory: {full:,.0f} {WHAT[report['problem']]}{auto}"
-
-
-def _results(results: dict[str, float], runs: int) -> str:
-    if runs == 1:
-        return f"{results['mean']:,.0f}"
-    return f"{results['mean']:,.1f} ± {results['std']:,.1f}"
-
-
-def _short(number: float) -> str:
-    """Return a speed in few figures.
-
-    >>> _short(24_534_351), _short(701_801), _short(950)
-    ('24.5 M', '702 k', '950')
-    """
-    if number >= 1e6:
-        return f"{number / 1e6:.1f} M"
-    return f"{number / 1e3:.0f} k" if number >= 1e3 else str(number)
-
-
-def policies_table(rows: list[dict[str, Any]]) -> "Table":
-    """Return the table of all policies."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="policies", title_justify="left")
-    for column in ("name", "what it evicts", "for", "parameters"):
-        table.add_column(column)
-    for row in rows:
-        params = "\n".join(f"{name}={value}" for name, value in row["params"].items())
-        table.add_row(Text(row["policy"]), row["summary"], "\n".join(row["problems"]), Text(params))
-    return table

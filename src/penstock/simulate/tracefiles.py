@@ -39,7 +39,7 @@ def read_join(
 
     key: the column to join on, or several with commas between. Integers stay themselves; any other
         values are numbered in the order of first appearance, equal ones alike.
-    side: the column that tells the streams apart by two labels; in sorted order they are 0 and 1.
+    side: the column that names the stream of a row by one of two labels; in sorted order they are 0 and 1.
     time: the column of the times, which must not go back; by default the column `time` where
         there is one, else the row number. Whole numbers stay themselves, be they integers or
         floats; other floats are seconds. Those, timestamps and dates become microseconds, and
@@ -356,7 +356,7 @@ def _readable(file: Path) -> Iterator[None]:
 
 
 def _suffixes(file: Path) -> list[str]:
-    """Return the endings that tell the format, in lower case: .csv, or .csv and .gz, and so on."""
+    """Return the endings that name the format, in lower case: .csv, or .csv and .gz, and so on."""
     found = [suffix.lower() for suffix in file.suffixes[-2:]]
     return found if found[-1:] == [".gz"] else found[-1:]
 

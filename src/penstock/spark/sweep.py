@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import BadInput, PenstockError
-from ..simulate import Given, Ledger, Work, simulate_cell
-from ..simulate.grid import find_work, key_of, name_of
+from ..simulate import simulate_cell
+from ..simulate.grid import Given, Ledger, Work, find_work, key_of, name_of
 from .session import partitions
 from .workers import check_workers
 

@@ -47,7 +47,7 @@ def test_the_goal_of_rows_matches_more_of_them():
 
 
 def test_hindsight_and_caches_have_no_such_goal():
-    with pytest.raises(BadInput, match="'opt' gets the most results, not rows"):
+    with pytest.raises(BadInput, match="'opt' maximises results, not rows"):
         play(zipf(50, 1), "opt", 4, goal="rows")
     with pytest.raises(BadInput, match="a cache has hits, and no rows to match"):
         Scenario(Generated("zipf"), "caching", 10, goal="rows")

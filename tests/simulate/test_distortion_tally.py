@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from penstock.simulate import JoinTrace, full_results, play
+from penstock.simulate import JoinTrace, play
 from penstock.simulate.distortion import _parts, exact_tally, tally
 from penstock.simulate.drifting import tower
 from penstock.simulate.skewed import gdj, zipf
+from penstock.simulate.unlimited import full_results
 from tests.simulate.replay import naive_replay
 
 TRACES = {

@@ -3,8 +3,7 @@ import json
 import pytest
 
 from penstock.errors import BadInput
-from penstock.simulate import Ledger
-from penstock.simulate.grid import FILE
+from penstock.simulate.grid import FILE, Ledger
 
 
 def test_what_is_added_is_found_again_by_the_next(tmp_path):
