@@ -60,9 +60,9 @@ def test_an_exact_budget_gets_everything_in_every_shape(shape):
 
 def test_hindsight_and_plans_know_two_streams_and_all_arrivals():
     for name in ("opt", "flowexpect"):
-        with pytest.raises(BadInput, match=f"'{name}' is known for one join of two streams, got"):
+        with pytest.raises(BadInput, match=f"'{name}' is defined for one join of two streams, got"):
             play(SHAPES["pairs"], name, 4)
-        with pytest.raises(BadInput, match=f"'{name}' drops nothing before it looks"):
+        with pytest.raises(BadInput, match=f"'{name}' takes all arrivals"):
             play(walk(50, 1), name, 4, drop=0.1)
 
 

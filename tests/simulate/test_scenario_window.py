@@ -52,7 +52,7 @@ def test_a_bare_number_among_real_times(scenario, kind, within):
         compare(scenario(kind, within), ["lru"])
     assert str(told.value) == (
         f"within must have a unit, as the times of calls.csv do, got {within}; "
-        f"write --within '{within} seconds', or what you mean"
+        f"write --within '{within} seconds', or another unit"
     )
 
 

@@ -85,7 +85,7 @@ def find_reach(side, key, time, end=None, *, together: bool = False) -> Reach:
     side, key, time = (np.asarray(column, np.int64) for column in (side, key, time))
     if key.ndim != 1 or (len(side) and side.max() > 1):
         raise BadInput(
-            "the optimum is known for two streams and one key; join fewer, or leave out opt"
+            "the optimum is defined for two streams and one key; join fewer, or leave out opt"
         )
     rows = np.arange(len(time))
     point = decision_points(time, together)

@@ -39,7 +39,7 @@ def read_join(
 
     key: the column to join on, or several with commas between. Integers stay themselves; any other
         values are numbered in the order of first appearance, equal ones alike.
-    side: the column that names the stream of a row by one of two labels; in sorted order they are 0 and 1.
+    side: the column that names each row's stream by one of two labels; sorted, they are 0 and 1.
     time: the column of the times, which must not go back; by default the column `time` where
         there is one, else the row number. Whole numbers stay themselves, be they integers or
         floats; other floats are seconds. Those, timestamps and dates become microseconds, and
