@@ -3,14 +3,14 @@ import pytest
 from penstock import policies
 from penstock.errors import BadInput
 from penstock.simulate import Generated, Scenario, TraceFile
-from penstock.simulate.catalogue import check, choose, suitable
+from penstock.simulate.catalogue import FLOWEXPECT, check, choose, suitable
 
 
 def test_all_parameters_in_force_are_told():
-    who = choose("gdj:percentile=0.5", "joining")
-    assert who.name == "gdj"
-    assert who.params["percentile"] == 0.5
-    assert set(who.params) == set(policies.named("gdj").parameters)
+    chosen = choose("gdj:percentile=0.5", "joining")
+    assert chosen.policy.name == "gdj"
+    assert chosen.all_params["percentile"] == 0.5
+    assert set(chosen.all_params) == set(policies.named("gdj").parameters)
 
 
 @pytest.mark.parametrize(
@@ -61,30 +61,27 @@ def test_what_would_fail_later_is_refused_at_once(text, options, complaint):
 
 
 @pytest.mark.parametrize("source", [TraceFile("any.csv"), Generated("zipf")])
-def test_who_needs_models_says_so_where_there_are_none(source):
+def test_a_policy_that_needs_models_is_refused_where_there_are_none(source):
     scenario = Scenario(source, "joining", 5)
     with pytest.raises(BadInput, match="'flowexpect' needs the models of both streams"):
         check(choose("flowexpect", "joining"), scenario)
 
 
 def test_a_planner_is_told_like_a_policy():
-    who = choose("flowexpect:lookahead=3", "joining")
-    assert (who.name, who.params, str(who)) == (
-        "flowexpect",
-        {"lookahead": 3},
-        "flowexpect:lookahead=3",
-    )
-    assert choose("flowexpect", "joining").params == {"lookahead": 5}
-    check(who, Scenario(Generated("walk"), "joining", 5))
+    chosen = choose("flowexpect:lookahead=3", "joining")
+    assert chosen.policy is FLOWEXPECT
+    assert (chosen.all_params, str(chosen)) == ({"lookahead": 3}, "flowexpect:lookahead=3")
+    assert choose("flowexpect", "joining").all_params == {"lookahead": 5}
+    check(chosen, Scenario(Generated("walk"), "joining", 5))
 
 
 @pytest.mark.parametrize("problem", ["joining", "caching"])
-def test_everybody_is_everybody_who_can(problem):
+def test_all_policies_that_are_defined_are_suitable(problem):
     names = [policy.name for policy in policies.ALL if problem in policy.problems]
     assert suitable(Scenario(Generated("tower"), problem, 5)) == [*names, "auto"]
 
 
-def test_without_a_window_nobody_weighs_it(tmp_path):
+def test_without_a_window_no_policy_weighs_it(tmp_path):
     file = tmp_path / "any.csv"
     file.write_text("key,side\n1,a\n1,b\n")
     assert "life" not in suitable(Scenario(Generated("zipf"), "joining", 5))
@@ -92,14 +89,14 @@ def test_without_a_window_nobody_weighs_it(tmp_path):
     assert "life" not in suitable(Scenario(TraceFile(str(file)), "joining", 5))
 
 
-def test_of_many_streams_nobody_is_asked_who_knows_two():
+def test_policies_for_two_streams_are_left_out_for_more():
     names = [policy.name for policy in policies.ALL if not policy.needs_window]
     many = suitable(Scenario(Generated("gdj:streams=3"), "joining", 5))
     assert many == [*(name for name in names if name != "hist"), "auto"]
     assert suitable(Scenario(Generated("gdj"), "joining", 5)) == [*names, "auto"]
 
 
-def test_without_numbers_nobody_goes_by_their_order(tmp_path):
+def test_without_numbers_no_policy_goes_by_their_order(tmp_path):
     for name, expected in (("7", True), ("seven", False)):
         file = tmp_path / f"{name}.csv"
         file.write_text(f"key,side\n{name},a\n{name},b\n")

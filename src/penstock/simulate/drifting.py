@@ -102,8 +102,8 @@ def _named(name: str, length: int, seed: int) -> JoinTrace:
 def noises(name: str) -> dict[str, Discrete]:
     """Return the noises of R and of S of a named drift, as `drift` and `drift_models` take them.
 
-    >>> noises("floor")["noise_r"]
-    Discrete(-10 to 10, mean 0, sd 6.055)
+    >>> noises("tower")["noise_s"].highest
+    15
     """
     r, s = (
         Discrete.uniform(bound) if sd is None else Discrete.normal(sd, bound)
