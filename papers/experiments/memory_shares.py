@@ -16,8 +16,8 @@ from penstock.errors import BadInput
 from penstock.models import Model
 from penstock.simulate import JoinTrace
 from penstock.simulate.arrivals import arrivals, steps_of
-from penstock.simulate.catalogue import FLOWEXPECT, HINDSIGHT, choose
-from penstock.simulate.flowexpect import FlowExpect
+from penstock.simulate.catalogue import HINDSIGHT, choose
+from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
 
 
 def memory_shares(

@@ -31,7 +31,7 @@ def as_join(trace: LookupTrace) -> JoinTrace:
     base = np.cumsum(count + 1) - (count + 1)  # n references to a value make the pairs 0 .. n
     reference = base[place] + _earlier(place, count)
     side, key, time = interleave([reference, reference + 1])
-    return JoinTrace(side, key, time, together=True, labels=("R", "S"), name=trace.name)
+    return JoinTrace(side, key, time, together=True, name=trace.name)
 
 
 def _earlier(place: Ints, count: Ints) -> Ints:

@@ -3,7 +3,8 @@ import pytest
 from penstock import policies
 from penstock.errors import BadInput
 from penstock.simulate import Generated, Scenario, TraceFile
-from penstock.simulate.catalogue import FLOWEXPECT, check, choose, suitable
+from penstock.simulate.catalogue import check, choose, suitable
+from penstock.simulate.flowexpect import FLOWEXPECT
 
 
 def test_all_parameters_in_force_are_told():

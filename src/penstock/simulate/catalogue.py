@@ -148,15 +148,11 @@ def check_terms(policy: Policy, layout: str, drop: float, joins: Joins, goal: st
     """
     name = policy.name
     if layout != "unified":
-        raise BadInput(
-            f"{name!r} has the unified layout only; leave out {name} or --layout"
-        )
+        raise BadInput(f"{name!r} has the unified layout only; leave out {name} or --layout")
     if goal != PAIRS:
         raise BadInput(f"{name!r} maximises results, not rows; leave out {name} or --goal")
     if drop:
-        raise BadInput(
-            f"{name!r} takes all arrivals, none dropped; leave out {name} or --drop"
-        )
+        raise BadInput(f"{name!r} takes all arrivals, none dropped; leave out {name} or --drop")
     if not Shape(joins).is_plain:
         raise BadInput(
             f"{name!r} is defined for one join of two streams, got {joins}; leave out {name}"

@@ -95,21 +95,27 @@ def floor(length: int, seed: int) -> JoinTrace:
 
 
 def _named(name: str, length: int, seed: int) -> JoinTrace:
-    return drift(length, seed, **noises(name), name=name)
+    noise_r, noise_s = noises(name)
+    return drift(length, seed, noise_r=noise_r, noise_s=noise_s, name=name)
+
+
+def named_models(name: str) -> tuple[Trend, Trend]:
+    """Return the true models of R and S of tower, roof or floor."""
+    noise_r, noise_s = noises(name)
+    return drift_models(noise_r=noise_r, noise_s=noise_s)
 
 
 @functools.cache
-def noises(name: str) -> dict[str, Discrete]:
-    """Return the noises of R and of S of a named drift, as `drift` and `drift_models` take them.
+def noises(name: str) -> tuple[Discrete, ...]:
+    """Return the noises of R and of S of tower, roof or floor.
 
-    >>> noises("tower")["noise_s"].highest
-    15
+    >>> [noise.highest for noise in noises("tower")]
+    [10, 15]
     """
-    r, s = (
+    return tuple(
         Discrete.uniform(bound) if sd is None else Discrete.normal(sd, bound)
         for sd, bound in zip(DEVIATIONS[name], BOUNDS, strict=True)
     )
-    return {"noise_r": r, "noise_s": s}
 
 
 def walk(length: int, seed: int) -> JoinTrace:

@@ -25,7 +25,7 @@ from ..core.slots import FOREVER
 from ..errors import BadInput
 from ..models import Model, Now
 from ..models.support import support
-from .optimum import cheapest_flow
+from .optimum import Arcs, cheapest_flow
 
 NAME = "flowexpect"
 LOOKAHEAD = 5
@@ -156,7 +156,7 @@ def best_schedule(gain: np.ndarray, enters: np.ndarray, budget: int) -> Schedule
     gained = worth[which, place]
     back = gained > 0  # to leave after a step without a gain is no better than to leave before it
     line = np.arange(steps)
-    arcs = [
+    arcs: list[Arcs] = [
         (np.where(starts, at - 1, node - 1), node, 1, -gained),
         (node[back], at[back], 1, 0),
         (line, line + 1, budget, 0),

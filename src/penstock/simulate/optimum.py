@@ -37,6 +37,8 @@ from .unlimited import decision_points, first_point_after
 
 SOLVER = "ortools.graph.python.min_cost_flow"
 
+Arcs = tuple[np.ndarray, np.ndarray, npt.ArrayLike, npt.ArrayLike]  # tail, head, capacity, cost
+
 
 def most_results(
     side, key, time, end=None, *, budget: int, together: bool = False, first: int = 0
@@ -145,7 +147,7 @@ def _solve(lanes: Lanes, budget: int) -> int:
     before = len(used) + np.arange(matches)  # memory that is about to match
     after = before + matches  # and that has matched
     on = np.flatnonzero(lanes.goes_on)
-    arcs = [
+    arcs: list[Arcs] = [
         (line[:-1], line[1:], budget, 0),
         (np.searchsorted(used, lanes.enter_point), before[lanes.enter], 1, 0),
         (before, after, lanes.alive, -1),
@@ -154,9 +156,6 @@ def _solve(lanes: Lanes, budget: int) -> int:
     ]
     flow = cheapest_flow(arcs, int(line[-1]), budget, "the optimum of a join")
     return -int(flow.optimal_cost())
-
-
-Arcs = tuple[np.ndarray, np.ndarray, npt.ArrayLike, npt.ArrayLike]  # tail, head, capacity, cost
 
 
 def cheapest_flow(arcs: Sequence[Arcs], last: int, budget: int, what: str) -> Any:

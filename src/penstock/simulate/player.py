@@ -16,8 +16,8 @@ from ..engines.join import Matches
 from ..errors import BadInput
 from ..models import Model
 from .arrivals import Arrivals, arrivals, steps_of
-from .catalogue import FLOWEXPECT, SIMULATED, check_terms, choose, fit_before
-from .flowexpect import FlowExpect
+from .catalogue import SIMULATED, check_terms, choose, fit_before
+from .flowexpect import FLOWEXPECT, FlowExpect
 from .optimum import lfd, most_results
 from .traces import AnyTrace, JoinTrace, LookupTrace, Trace, with_ordered_keys
 

@@ -118,9 +118,10 @@ def read_pair(
     >>> trace.side.tolist(), trace.key.tolist(), trace.time.tolist()
     ([0, 1, 0], [0, 1, 1], [10, 11, 12])
     """
-    paths = (left, right)
-    clocks = [None, None] if time is None else _two_names(time)
-    loaded = [_load(path, key, time=clock) for path, clock in zip(paths, clocks, strict=True)]
+    clocks = [None] if time is None else [part.strip() for part in time.split(",")]
+    if len(clocks) > 2:
+        raise BadInput(f"time must name a column, or one of each file, got {time!r}")
+    loaded = [_load(left, key, time=clocks[0]), _load(right, key, time=clocks[-1])]
     units = [micro for _, _, micro in loaded]
     if units[0] != units[1]:
         kinds = ["timestamps" if micro else "plain numbers" for micro in units]
@@ -141,13 +142,6 @@ def read_pair(
         name=f"{Path(left).name} and {Path(right).name}",
         value=None if value is None else value[order],
     )
-
-
-def _two_names(time: str) -> list[str | None]:
-    names = [part.strip() for part in time.split(",")]
-    if len(names) > 2:
-        raise BadInput(f"time must name a column, or one of each file, got {time!r}")
-    return [names[0], names[-1]]
 
 
 def _stacked(left: Column, right: Column) -> Column:

@@ -83,7 +83,7 @@ Trace = JoinTrace | LookupTrace
 AnyTrace = TypeVar("AnyTrace", JoinTrace, LookupTrace)
 
 
-def shortened(trace: AnyTrace, length: int) -> AnyTrace:
+def shortened(trace: Trace, length: int) -> Trace:
     """Return the first `length` rows of a trace."""
     columns = ("side", "key", "time", "end", "value")
     given = {name: getattr(trace, name, None) for name in columns}

@@ -11,7 +11,7 @@ from ..core.policy import JOINING
 from ..core.shape import Joins
 from ..errors import BadInput
 from ..models import Model
-from .drifting import drift_models, floor, noises, roof, tower, walk, walk_models
+from .drifting import floor, named_models, roof, tower, walk, walk_models
 from .repeating import locality
 from .skewed import gdj, zipf
 from .traces import JoinTrace, LookupTrace, Trace
@@ -50,9 +50,8 @@ class Workload:
 
 
 def _drifting(name: str, join: Callable[..., JoinTrace]) -> Workload:
-    return Workload(
-        name, join, stream=1, windowed=True, models=lambda: drift_models(**noises(name))
-    )
+    models = functools.partial(named_models, name)
+    return Workload(name, join, stream=1, windowed=True, models=models)
 
 
 _SKEWED = ("domain", "alpha", "pareto")
