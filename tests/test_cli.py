@@ -233,7 +233,10 @@ BAD = {
         "remains of a window, and there is none; give --within\n",
     ),
     "lfd of a join": ([*TOWER, "--policy", "lfd"], "'lfd' is not defined for joining"),
-    "opt of a split": ([*TOWER, "--policy", "opt", "--layout", "split"], "only the unified layout"),
+    "opt of a split": (
+        [*TOWER, "--policy", "opt", "--layout", "split"],
+        "'opt' has the unified",
+    ),
     "no models": (
         ["--trace", "a.csv", "--memory", "5", "--policy", "flowexpect"],
         "needs the models",

@@ -197,7 +197,7 @@ def test_seeds():
             {"correlation": "inverce"},
             "unknown correlation 'inverce'; did you mean 'inverse'.* Known: direct, inverse, indep",
         ),
-        ({}, {"correlation": "x"}, "unknown correlation 'x'; choose one. Known: direct"),
+        ({}, {"correlation": "x"}, "unknown correlation 'x'; known: direct"),
     ],
 )
 def test_bad_arguments(good, bad, says):
