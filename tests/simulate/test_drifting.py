@@ -168,5 +168,5 @@ def test_bad_arguments():
         GENERATED["tower"].references(0, seed=0)
     with pytest.raises(BadInput, match=r"bound of the noise must be .* at least 0, got -1"):
         Discrete.uniform(-1)
-    with pytest.raises(BadInput, match="sd must be a number above 0, got 0"):
+    with pytest.raises(BadInput, match="sd of the noise must be a number above 0, got 0"):
         Discrete.normal(0, bound=1)

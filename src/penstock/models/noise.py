@@ -50,7 +50,7 @@ class Discrete:
         np.float64(0.382925)
         """
         at_least("bound of the noise", bound, 0)
-        positive("sd", sd)
+        positive("sd of the noise", sd)
         mass = cell_mass(np.arange(-bound, bound + 1), 0, sd)
         return cls(-bound, mass / mass.sum())
 
