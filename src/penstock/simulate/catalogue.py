@@ -13,7 +13,7 @@ import numpy as np
 from .. import policies
 from ..core.gains import PAIRS
 from ..core.options import check_word
-from ..core.policy import CACHING, Chosen, Policy, make_no_state, parse, refuse
+from ..core.policy import CACHING, JOINING, Chosen, Policy, make_no_state, parse, refuse
 from ..core.shape import Joins, Shape
 from ..engines import Join, Lookup
 from ..errors import BadInput
@@ -44,6 +44,8 @@ def choose(text: str, problem: str) -> Chosen:
     """
     name = text.strip().partition(":")[0]
     check_word("policy", name, [policy.name for policy in KNOWN])
+    if (name, problem) == (LFD.name, JOINING):
+        raise BadInput("'lfd' is not defined for joining; the optimum of a join is 'opt'")
     simulated = name in [policy.name for policy in SIMULATED]
     return policies.choose(parse(text, SIMULATED) if simulated else text, problem)
 
