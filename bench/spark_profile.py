@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 
 from penstock.profiling import Locality, Profile
 from penstock.profiling import profile as of_arrays
+from penstock.simulate.skewed import popularity
 from penstock.spark import profile
 from penstock.spark.session import local
-from penstock.workloads.zipf import popularity
 
 FILES = 20
 SIZES = np.array([1, 10, 100, 1000, 10_000, 100_000])

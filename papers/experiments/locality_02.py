@@ -3,8 +3,8 @@
 import functools
 from typing import Any
 
-from penstock import grid
 from penstock.profiling import fit_likelihood, fit_squares, permuted, rank_keys
+from penstock.simulate import grid
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

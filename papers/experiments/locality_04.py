@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock import grid
 from penstock.counting import LossyCounter, theorem_2
-from penstock.workloads.zipf import popularity
+from penstock.simulate import grid
+from penstock.simulate.skewed import popularity
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

@@ -12,7 +12,7 @@ from penstock.profiling.likelihood import fit_likelihood
 from penstock.profiling.locality import Locality, Weights
 from penstock.profiling.ranks import rank_keys
 from penstock.profiling.squares import fit_squares
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 
 ESTIMATORS: dict[str, Callable[..., Weights]] = {
     "least squares": fit_squares,

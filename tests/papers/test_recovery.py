@@ -2,7 +2,7 @@ import pytest
 
 from papers.theory.recovery import recover
 from penstock.profiling import Locality
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 from tests.profiling.streams import A, B
 
 

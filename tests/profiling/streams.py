@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from penstock.profiling import Locality
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 
 A = np.array([0.24, 0.12, 0.1, 0.08, 0.06])  # h = 5
 B = 0.4

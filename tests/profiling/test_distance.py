@@ -4,7 +4,7 @@ from hypothesis import given
 
 from penstock.profiling import distances, permuted
 from penstock.profiling.distance import independent as by_equation
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 from tests.naive import profiling as naive
 from tests.profiling.streams import few_keys, independent, local
 

@@ -3,7 +3,7 @@ import pytest
 
 from penstock import BadInput
 from penstock.profiling import horizon, permuted, rank_keys
-from penstock.workloads import zipf_references
+from penstock.simulate import GENERATED
 from tests.profiling.streams import B, local
 
 
@@ -25,7 +25,7 @@ def test_independent_tuples_need_the_least():
 
 
 def test_a_long_memory_has_not_settled():
-    keys = zipf_references(20_000, 1, domain=1000, pareto=0.5).key
+    keys = GENERATED["zipf"].references(20_000, 1, domain=1000, pareto=0.5).key
     assert not horizon(rank_keys(keys).rank, longest=10).settled
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from penstock.profiling import fit_zipf, rank_keys
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 from tests.profiling.streams import independent
 
 

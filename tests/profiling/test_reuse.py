@@ -4,7 +4,7 @@ from hypothesis import given
 
 from penstock.engines import Lookup
 from penstock.profiling import reuse, stack_distances
-from penstock.workloads import zipf_references
+from penstock.simulate import GENERATED
 from tests.naive import profiling as naive
 from tests.profiling.streams import few_keys, local
 
@@ -20,7 +20,11 @@ def test_as_its_twin(keys):
 
 @pytest.mark.parametrize(
     "keys",
-    [local(20_000), zipf_references(20_000, 1, domain=3000).key, np.arange(5000) % 100],
+    [
+        local(20_000),
+        GENERATED["zipf"].references(20_000, 1, domain=3000).key,
+        np.arange(5000) % 100,
+    ],
     ids=["local", "zipf", "loop"],
 )
 def test_the_curve_is_what_lru_hits(keys):

@@ -3,7 +3,7 @@ import pytest
 
 from penstock.profiling import permuted, profile
 from penstock.profiling.words import rows, verdict
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 from tests.profiling.streams import local
 
 

@@ -10,7 +10,7 @@ from penstock.profiling import distances, profile, reuse
 from penstock.profiling.words import rows, verdict
 from penstock.report.profile import as_html
 from penstock.sampling import Sketch, describe
-from penstock.workloads.zipf import popularity, zipf
+from penstock.simulate.skewed import popularity, zipf
 from tests.profiling.streams import local
 from tests.sampling.streams import exactly, sketched
 

@@ -1,5 +1,6 @@
 """`penstock count`: the frequent keys of a file."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,8 @@ def count(
 ) -> None:
     """Find the frequent keys of a file, with bounds on their counts."""
     from ..counting import report
+    from ..simulate import read_keys
 
-    made = report.count_file(file, key, support, epsilon, memory)
+    rows = read_keys(file, key=key)
+    made = report.count_keys(rows, Path(file).name, key, support, epsilon, memory)
     show_made(report.summarise(made) if as_json else report.table(made))

@@ -2,22 +2,34 @@
 
 import time
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
-from ..workloads import KeyRows, read_keys
 from .lossy import Frequent, LossyCounter
 from .shares import check_support, share
 from .space import m_to_epsilon, steady_entries
 
 DEFAULT = 10  # epsilon is the support divided by this
 LONGEST = 200  # characters of a key in a table; JSON has all of them
+
+
+class KeyRows(Protocol):
+    """The rows of a file that have a key, as `simulate.read_keys` returns them."""
+
+    @property
+    def key(self) -> np.ndarray:
+        """An integer for each row."""
+
+    @property
+    def gaps(self) -> int:
+        """How many rows were left out because they have no key."""
+
+    def label(self, key: int) -> Any:
+        """Return what a key was in the file."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +47,10 @@ class Report:
     seconds: float  # that the counting took
 
 
-def count_file(
-    path: str | PathLike[str],
-    key: str,
+def count_keys(
+    rows: KeyRows,
+    file: str,
+    column: str,
     support: float,
     epsilon: float | None = None,
     memory: int | None = None,
@@ -53,7 +66,6 @@ def count_file(
         check_support(support, epsilon)
     elif memory < 1:
         raise BadInput(f"memory must be at least 1 key, got {memory}")
-    rows = read_keys(path, key=key)
     popularity = np.unique(rows.key, return_counts=True)[1] / len(rows.key)
     if memory is not None:
         epsilon = _affordable(rows.key, popularity, memory, support)
@@ -65,7 +77,7 @@ def count_file(
     seconds = time.perf_counter() - start
     expected = steady_entries(popularity, epsilon)
     found = counter.frequent(support)
-    return Report(Path(path).name, key, support, memory, rows, counter, found, expected, seconds)
+    return Report(file, column, support, memory, rows, counter, found, expected, seconds)
 
 
 def _affordable(keys: np.ndarray, popularity: np.ndarray, memory: int, support: float) -> float:

@@ -4,7 +4,6 @@ from .ar1 import Ar1
 from .base import Model
 from .benefit import caching, joining
 from .fit import Candidate, Choice, best
-from .generated import MODELLED, drift_models, models_of
 from .history import Now
 from .known import Known
 from .noise import Discrete
@@ -16,7 +15,6 @@ from .trend import Trend
 from .walk import Walk
 
 __all__ = [
-    "MODELLED",
     "Ar1",
     "Candidate",
     "Choice",
@@ -32,9 +30,7 @@ __all__ = [
     "Walk",
     "best",
     "caching",
-    "drift_models",
     "joining",
     "log_likelihood",
-    "models_of",
     "support",
 ]

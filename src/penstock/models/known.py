@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
 from ..errors import BadInput
-from ..workloads.draws import at_least
 from .cells import Floats, numbers, wanted
 from .counts import steps
 from .history import Now, now

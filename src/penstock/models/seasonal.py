@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
-from ..workloads.draws import at_least, source
 from .ar1 import check_phi, spread, swing, unrounded
 from .cells import Floats, Grid, check_unit, finite, on_grid, positive, to_cells, to_values
 from .counts import steps, whole

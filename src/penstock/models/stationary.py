@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
-from ..workloads.draws import at_least, source
 from .cells import Floats, Grid, check_span, numbers, on_grid, to_values, wanted
 from .counts import steps
 from .history import Now, now

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
 from ..numeric import minimum
-from ..workloads.draws import at_least, source
 from .cells import Floats, Grid, Ints, check_span, check_unit, finite, on_grid, to_cells, to_values
 from .counts import steps
 from .history import Now, now

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..core.jit import jit, kernel
 from ..errors import BadInput
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .likelihood import fit_likelihood
 from .links import permuted
 from .locality import Weights

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.jit import kernel
-from ..workloads.draws import at_least
+from ..core.options import at_least
 from .locality import Weights
 
 FAR = 4096  # steps after which g has come to rest: from there on the sums are taken to be straight

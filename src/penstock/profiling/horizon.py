@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .likelihood import likeliest
 from .locality import Weights
 from .squares import squares_each

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.jit import kernel
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .locality import Weights
 from .stretches import Stretches, whole
 

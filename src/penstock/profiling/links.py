@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..workloads.draws import source
-from ..workloads.trace import Ints
+from ..core.rng import source
+from ..numeric import Ints
 
 ORDER = 1  # the random source of permutations
 

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..models.record import Estimate
-from ..numeric import log_factorial, root
-from ..workloads.trace import Ints
+from ..numeric import Ints, log_factorial, root
 from .power_sums import upto
 
 STEEPEST = 100.0  # exponent: beyond it the second key would come once in 1e30 tuples

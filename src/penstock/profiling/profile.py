@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .bursts import Bursts, bursts
 from .distance import Distances, distances
 from .entropy import Entropy, conditional, unconditional

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.rng import source
 from ..errors import BadInput
-from ..workloads.draws import source
-from ..workloads.trace import Ints
+from ..numeric import Ints
 
 LEAST = 2  # tuples
 TIES = 0  # the random source that orders equals; permutations draw from another

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.jit import kernel
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .links import previous
 
 Floats = NDArray[np.float64]

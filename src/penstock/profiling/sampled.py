@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 
 Floats = NDArray[np.float64]
 

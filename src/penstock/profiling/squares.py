@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .locality import Weights
 from .stretches import Stretches, whole
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .links import previous
 from .locality import check_h
 

@@ -7,7 +7,7 @@ at most 1.6 % wide. Some thousand bins hold distances of any size.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 
 BITS = 6  # a doubling has 2 ** BITS bins
 LONGEST = (1 << 48) - 1  # distance; longer ones are counted with it

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..counting import LossyCounter
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .clock import Clock, Times
 from .keys import fold, hashes
 from .runs import wanted

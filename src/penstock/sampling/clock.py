@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numeric import Ints
 from ..profiling.bursts import LEAST, SIZES, Bursts, Scale
-from ..workloads.trace import Ints
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.int64] | NDArray[np.float64]

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.record import Estimate
+from ..numeric import Ints
 from ..profiling.popularity import Popularity
 from ..profiling.reuse import stack_distances
 from ..profiling.sampled import Curve
 from ..profiling.stretches import Stretches
-from ..workloads.trace import Ints
 from .bins import LAST, bin_of
 from .estimate import ratio
 

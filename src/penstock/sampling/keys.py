@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.rng import FIRST, SECOND, STEP
+from ..numeric import Ints
 from ..profiling.links import previous
 from ..profiling.reuse import stack_distances
-from ..workloads.trace import Ints
 from .bins import BINS, counted
 
 GROUPS = 16

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.rng import source
 from ..models.record import Estimate
+from ..numeric import Ints
 from ..profiling.entropy import unconditional
 from ..profiling.popularity import Popularity, fit_zipf
-from ..workloads.draws import source
-from ..workloads.trace import Ints
 from .estimate import mean_error
 from .keys import GROUPS
 from .sketch import EPSILON, Sketch

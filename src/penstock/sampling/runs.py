@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 
 MOST = 32  # runs
 SHORT = 4  # runs below length / SHORT tell too little of what came before

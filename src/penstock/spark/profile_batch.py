@@ -6,10 +6,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import BadInput
+from ..numeric import Ints
 from ..profiling import Profile, fit_zipf
 from ..sampling import Sketch, describe
 from ..sampling.popular import Counted
-from ..workloads.trace import Ints
 from .keyed import KEY
 from .ordered import collected, spread_out, surveyed
 
