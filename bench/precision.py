@@ -25,7 +25,7 @@ from bench.swinging_door import compress, live_misses, rebuild
 from papers.experiments.recordings import table, traffic, walks
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
 from penstock.precision.rules import ALL
-from penstock.precision.simulator import Walk
+from penstock.precision.simulator import WalkSteps
 from penstock.workloads import read_readings
 
 RULES = ("adaptive:alpha=1", "adaptive:alpha=0.1", "settling")
@@ -89,7 +89,7 @@ def pace(chosen):
     for rho, factor in itertools.product((1.0, 4.0), (10.0, 0.1)):
         delta = 20.0 * max(factor, 1)  # so that a copy is worth having before and after
         workload = Workload(2, delta, rho=rho)
-        excess = _cost_curve(workload, Walk(0.5 * factor, 1.5 * factor), chosen.steps // 3)
+        excess = _cost_curve(workload, WalkSteps(0.5 * factor, 1.5 * factor), chosen.steps // 3)
         for rule in RULES:
             widths = [_widths_after(rule, workload, factor, seed) for seed in range(chosen.trials)]
             found = excess(np.array(widths))

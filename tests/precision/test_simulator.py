@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
-from penstock.precision.simulator import Walk
+from penstock.precision.simulator import WalkSteps
 
 
 def test_the_best_width_of_the_paper_is_a_half_width():
@@ -47,7 +47,7 @@ def change_of_pace(factor, seed, calm=4000, after=6000):
 @pytest.mark.parametrize("factor", [10.0, 0.1])
 def test_it_settles_again_within_20_refreshes(factor):
     workload = Workload(period=2, delta=20)
-    best = best_fixed(workload, steps=200_000, walk=Walk(0.5 * factor, 1.5 * factor)).width
+    best = best_fixed(workload, steps=200_000, walk=WalkSteps(0.5 * factor, 1.5 * factor)).width
     widths = []
     for seed in range(20):
         recorded, calm = change_of_pace(factor, seed)
@@ -57,7 +57,7 @@ def test_it_settles_again_within_20_refreshes(factor):
 
 
 def test_drift_pays_for_a_biased_walk_only():
-    plain, biased = Walk(), Walk(up=0.95)
+    plain, biased = WalkSteps(), WalkSteps(up=0.95)
     workload = Workload(period=2, delta=20, seed=2)
 
     def cost(rule, walk):

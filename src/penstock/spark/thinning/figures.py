@@ -1,13 +1,16 @@
-"""What a running thinning tells about itself."""
+"""What a running thinning tells about itself.
+
+`penstock.spark.metrics` reads it in every process, so it loads nothing of `penstock.precision`.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
-from ...precision.thinning import KINDS
 from ..telling import one_a_line
 
 THIN = "penstock_thin"
-COUNTED = ("readings", "queries", *KINDS, "null_key", "null_time", "no_number")
+SENT = ("above", "below", "asked", "spoke", "first")  # KINDS of penstock.precision.thinning
+COUNTED = ("readings", "queries", *SENT, "null_key", "null_time", "no_number")
 COUNTERS = [*COUNTED, "late", "late_queries", "unknown", "keys", "bytes"]
 
 
