@@ -105,7 +105,7 @@ def test_each_cache_has_widths_of_its_own():
     source.subscribe("nosy", now=0)
     for now in range(1, 4):
         source.ask("nosy", now)
-    assert source.caches == ("calm", "nosy")
+    assert list(source.save()["lines"]) == ["calm", "nosy"]
     assert list(source.update(1.0, now=5)) == ["nosy"]  # its interval is 0.5 wide by now
     assert set(source.update(3.0, now=6)) == {"calm", "nosy"}
     source.forget("calm")

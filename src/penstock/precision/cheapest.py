@@ -22,13 +22,13 @@ Feder, Motwani, Panigrahy, Olston, Widom, "Computing the median with uncertainty
 import heapq
 from collections import deque
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from ..extras import need
 from .rounding import add_down, exact_sum, exact_width, to_float
 
+Demand = tuple[float, float, int]  # a, a + δ rounded down, how many straddlers must be fetched
 DIFFERING = "a query whose sources differ in cost"
 
 
@@ -110,14 +110,6 @@ def _knapsack(width: np.ndarray, delta: float, costs: np.ndarray) -> set[int]:
     return chosen | {int(i) for i in rest[found.x > 0.5]}
 
 
-class Demand(NamedTuple):
-    """A point that must be covered."""
-
-    point: float  # a
-    beyond: float  # a + δ, rounded down
-    covers: int  # how many of its straddlers must be fetched
-
-
 def for_rank(
     low: np.ndarray, high: np.ndarray, k: int, delta: float, costs: np.ndarray | None = None
 ) -> list[int]:
@@ -132,11 +124,11 @@ def for_rank(
         return _furthest_first(low, high, demands)
     if not demands:
         return []
-    covers = [(low <= each.point) & (high > each.beyond) for each in demands]
+    covers = [(low <= point) & (high > beyond) for point, beyond, _ in demands]
     found = need("scipy.optimize", DIFFERING).linprog(
         costs,
         A_ub=-np.array(covers, float),
-        b_ub=[-each.covers for each in demands],
+        b_ub=[-wanted for _, _, wanted in demands],
         bounds=(0, 1),
         method="highs-ds",  # ends in a corner, and all corners are whole numbers
     )
@@ -155,9 +147,7 @@ def _demands(low: np.ndarray, high: np.ndarray, k: int, delta: float) -> list[De
     cannot_be_high = np.searchsorted(np.sort(high), beyond, side="right")
     demand = can_be_low - cannot_be_high
     wide = (can_be_low >= k) & (cannot_be_high <= k - 1) & (demand > 0)
-    return [
-        Demand(float(points[i]), float(beyond[i]), int(demand[i])) for i in np.flatnonzero(wide)
-    ]
+    return [(float(points[i]), float(beyond[i]), int(demand[i])) for i in np.flatnonzero(wide)]
 
 
 def _furthest_first(low: np.ndarray, high: np.ndarray, demands: list[Demand]) -> list[int]:

@@ -119,11 +119,6 @@ class Source:
         self._number = 0
         check_rule(self._tuned.rule, bool(self.limits))
 
-    @property
-    def caches(self) -> tuple[str, ...]:
-        """The caches that are informed of changes."""
-        return tuple(self._lines)
-
     def subscribe(self, cache: str, now: float) -> Refresh:
         """Begin to inform a cache, and return its first interval."""
         now = check_number("now", now)
@@ -176,9 +171,8 @@ class Source:
 
     def next_deadline(self) -> float:
         """Return when `tick` must be called if nothing happens before; infinity if never."""
-        times = [
-            min(line.sent + self.max_silence, self._until(line)) for line in self._lines.values()
-        ]
+        lines = self._lines.values()
+        times = (min(line.sent + self.max_silence, self._until(line)) for line in lines)
         return min(times, default=math.inf)
 
     def save(self) -> dict[str, Any]:

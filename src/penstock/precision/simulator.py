@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..numeric import minimum
-from . import simulator_kernel as kernel
+from . import simulator_kernel as compiled
 from .rounding import check_count, check_number
 from .rule import WIDTH, Costs
 from .rules import tune
@@ -65,7 +65,7 @@ class Workload:
         """The costs of refreshes."""
         return Costs(float(self.rho), 2.0)
 
-    def load(self, sources: int) -> kernel.Load:
+    def load(self, sources: int) -> compiled.Load:
         """Return the numbers that the kernel needs."""
         asked = min(ASKED, sources) if self.asked is None else check_count("asked", self.asked, 1)
         capacity = sources if self.capacity is None else check_count("capacity", self.capacity, 0)
@@ -74,7 +74,7 @@ class Workload:
         scale = self.delta * (asked if self.query == "avg" else 1)
         low, high = float(scale * (1 - self.variation)), float(scale * (1 + self.variation))
         extreme = self.query == "max"
-        return kernel.Load(float(self.period), low, high, asked, min(capacity, sources), extreme)
+        return compiled.Load(float(self.period), low, high, asked, min(capacity, sources), extreme)
 
 
 class WalkSteps(NamedTuple):
@@ -161,7 +161,7 @@ def simulate(
     (0.23, 0.08, 6.0)
     """
     sources, steps = check_count("sources", sources, 1), check_count("steps", steps, WARMUP)
-    rng, position = kernel.random_stream(workload.seed, 0), np.zeros(sources)
+    rng, position = compiled.random_stream(workload.seed, 0), np.zeros(sources)
 
     def walks(first: int, last: int) -> Iterator[Columns]:
         """Return the steps from `first` to before `last`, some at a time."""
@@ -169,14 +169,14 @@ def simulate(
         for begin in range(first, last, size):
             times = np.arange(begin + 1.0, min(begin + size, last) + 1.0)
             value = np.empty(len(times) * sources)
-            kernel.walk_on(rng, walk or WalkSteps(), position, value)
+            compiled.walk_on(rng, walk or WalkSteps(), position, value)
             yield np.repeat(times, sources), np.tile(np.arange(sources), len(times)), value
 
     first = steps // WARMUP
-    stages = (
+    stages = [
         Stage(walks(0, first), first + 1.0, float(first)),
         Stage(walks(first, steps), steps + 1.0, float(steps)),
-    )
+    ]
     return _run(rule, workload, np.zeros(sources), 0.0, stages, log)
 
 
@@ -198,25 +198,20 @@ def replay(rule: str, workload: Workload, recorded: Recorded, *, log: int = 0) -
     present, first_rows = np.unique(source, return_index=True)
     initial[present] = value[first_rows]
     first = len(time) // WARMUP
-    stages = (
+    stages = [
         Stage([(time[:first], source[:first], value[:first])], -math.inf, float(time[first])),
         Stage([(time[first:], source[first:], value[first:])], -math.inf, float(time[-1])),
-    )
+    ]
     return _run(rule, workload, initial, float(time[0]), stages, log)
 
 
 def _run(
-    rule: str,
-    workload: Workload,
-    initial: np.ndarray,
-    begin: float,
-    stages: tuple[Stage, Stage],
-    log: int,
+    rule: str, workload: Workload, start: np.ndarray, begin: float, stages: list[Stage], log: int
 ) -> Simulated:
-    """Run both stages, and return what the second one cost."""
-    tuned, load = tune(rule, workload.costs), workload.load(len(initial))
-    world = kernel.make_world(tuned, workload.caches, initial, load, workload.seed, begin, log)
-    run, since, end = kernel.compile_run(tuned.rule), begin, begin
+    """Run the stages from these first values, and return what the last one cost."""
+    tuned, load = tune(rule, workload.costs), workload.load(len(start))
+    world = compiled.make_world(tuned, workload.caches, start, load, workload.seed, begin, log)
+    run, since, end = compiled.compile_run(tuned.rule), begin, begin
     for stage in stages:
         since, end = end, stage.end
         world.tally[:] = 0
@@ -229,13 +224,13 @@ def _run(
     with np.errstate(invalid="ignore"):  # 0 × an infinite width
         widths = np.where(rest > 0, world.memory[:, :, WIDTH] * rest, 0)
     total = world.tally.sum(axis=0)
-    p_vr, p_qr = float(total[kernel.VALUES] / span), float(total[kernel.ASKS] / span)
+    p_vr, p_qr = float(total[compiled.VALUES] / span), float(total[compiled.ASKS] / span)
     return Simulated(
         rule=tuned.text,
         cost_rate=workload.costs.value * p_vr + workload.costs.query * p_qr,
         p_vr=p_vr,
         p_qr=p_qr,
-        mean_width=float((total[kernel.WIDTHS] + widths.sum()) / span / world.low.size),
+        mean_width=float((total[compiled.WIDTHS] + widths.sum()) / span / world.low.size),
         span=span,
         refreshes=world.log[: world.logged[0]],
     )
@@ -283,9 +278,8 @@ def best_fixed(
     tried = {float(w): sampled(w) for w in (0.0, math.inf, *np.geomspace(low, high, COARSE))}
     best = min(tried, key=lambda width: tried[width])
     if 0 < best < math.inf:
-        ratio = math.log(high / low) / (COARSE - 1)
-        middle = math.log(best)
-        finer = minimum(lambda x: sampled(math.exp(x)), middle - ratio, middle + ratio, FINE)
+        middle, apart = math.log(best), math.log(high / low) / (COARSE - 1)
+        finer = minimum(lambda x: sampled(math.exp(x)), middle - apart, middle + apart, FINE)
         best = min(best, math.exp(finer), key=sampled)
     return FixedWidth(best, cost(best))
 

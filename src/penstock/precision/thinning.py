@@ -143,10 +143,8 @@ class Thinner:
         rows = PushedRows(order, source, times, numbers, inexact, len(keys))
         kinds = (np.int64, np.int64, np.float64, np.float64, np.int64)
         found = Refreshes(*(np.empty(len(times), kind) for kind in kinds))
-        run = compile_thin(self._tuned.rule)
-        used = run(
-            self._tuned.par, self._keys, self._limits, self._silence, rows, found, self._tally
-        )
+        run, par = compile_thin(self._tuned.rule), self._tuned.par
+        used = run(par, self._keys, self._limits, self._silence, rows, found, self._tally)
         return Refreshes(*(column[:used] for column in found))
 
     def _places(self, keys: np.ndarray, asked: np.ndarray) -> np.ndarray:
@@ -181,17 +179,11 @@ class Thinner:
 
 def _new_keys(tuned: Tuned, keys: np.ndarray, seed: np.uint64) -> KeyStates:
     """Return the sources of keys of which no row was seen."""
-    n, start = len(keys), tuned.start()
-    rng = np.empty((n, 1), np.uint64)
+    n = len(keys)
+    memory, rng = np.tile(np.array(tuned.start()), (n, 1)), np.empty((n, 1), np.uint64)
     _seed_each(keys, seed, rng)
-    return KeyStates(
-        keys,
-        np.tile(np.array(start), (n, 1)),
-        np.full((n, 3), np.nan),
-        np.zeros(n, np.bool_),
-        np.full((n, 3), NEVER),
-        rng,
-    )
+    now, when = np.full((n, 3), np.nan), np.full((n, 3), NEVER)
+    return KeyStates(keys, memory, now, np.zeros(n, np.bool_), when, rng)
 
 
 @kernel

@@ -7,16 +7,8 @@ from .adaptive import ADAPTIVE, GROWING, MAJORITY, STATIC, UNCENTRED
 from .rivals import DIVERGENCE, EXACT
 from .settling import SETTLING
 
-ALL: tuple[Rule, ...] = (
-    ADAPTIVE,
-    SETTLING,
-    STATIC,
-    UNCENTRED,
-    GROWING,
-    MAJORITY,
-    EXACT,
-    DIVERGENCE,
-)
+LIVE: tuple[Rule, ...] = (ADAPTIVE, SETTLING, STATIC, UNCENTRED, GROWING, MAJORITY)
+ALL = (*LIVE, EXACT, DIVERGENCE)  # the last two are for simulations only
 
 __all__ = ["ALL", "tune"]
 

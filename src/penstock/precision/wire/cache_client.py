@@ -66,16 +66,14 @@ class CacheClient(Client):
         self._complete = False
         self._connect(first_contact(broker, timeout)[0], timeout)
         try:
-            complete = self._wait_for_all(timeout)
+            if not self._wait_for_all(timeout):
+                raise Unreachable(
+                    f"the broker at {broker} does not deliver what we send to"
+                    f" {self._topics.reply(self.id)}; check its access rules"
+                )
         except BaseException:
             self.close()
             raise
-        if not complete:
-            self.close()
-            raise Unreachable(
-                f"the broker at {broker} does not deliver what we send to"
-                f" {self._topics.reply(self.id)}; check its access rules"
-            )
 
     def known(self, pattern: str = "#") -> tuple[str, ...]:
         """Return the keys of which a message was received, in order."""

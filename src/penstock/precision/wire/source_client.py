@@ -91,9 +91,13 @@ class SourceClient(Client):
             )
         now = time.monotonic()
         with self._lock:
-            known = key in self._sources
-            source = self._sources[key] if known else self._add(key, value)
-            refresh = source.update(value, now).get(ALL) if known else source.subscribe(ALL, now)
+            if key in self._sources:
+                refresh = self._sources[key].update(value, now).get(ALL)
+            else:
+                check_name("a key", key)
+                options = self._options | {"seed": zlib.crc32(key.encode()), "run": self._run}
+                self._sources[key] = Source(key, value, **options)
+                refresh = self._sources[key].subscribe(ALL, now)
             self.counts["readings"] += 1
             if refresh is not None:
                 self._unsent[key] = refresh
@@ -171,12 +175,6 @@ class SourceClient(Client):
             self._taken_over = True
         elif (later or presence == Presence(self._run, here=False)) and not self._taken_over:
             self._announce()
-
-    def _add(self, key: str, value: float) -> Source:
-        check_name("a key", key)
-        source = Source(key, value, **self._options, seed=zlib.crc32(key.encode()), run=self._run)
-        self._sources[key] = source
-        return source
 
     def _answer(self, message: Message) -> None:
         request = messages.read_request(message.payload)

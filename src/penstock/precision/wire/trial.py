@@ -12,6 +12,8 @@ from typing import Any
 
 from ...errors import PenstockError
 
+Settings = dict[str, Any] | None
+
 HOST = "127.0.0.1"
 ANYONE = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
 
@@ -20,14 +22,13 @@ class TrialBroker:
     """A broker on the loopback interface, from `start` to `stop`.
 
     port: by default one that is free.
-    settings: of the listener and plugins of amqtt; by default everyone may connect.
+    listener, plugins: amqtt's own settings, for TLS and passwords; by default everyone may connect.
     """
 
-    def __init__(self, port: int = 0, **settings: dict[str, Any]):
+    def __init__(self, port: int = 0, listener: Settings = None, plugins: Settings = None):
         self.port = port or _free_port()
-        listener = {"type": "tcp", "bind": f"{HOST}:{self.port}"} | settings.get("listener", {})
-        plugins = settings.get("plugins", ANYONE)
-        self._config = {"listeners": {"default": listener}, "plugins": plugins}
+        listener = {"type": "tcp", "bind": f"{HOST}:{self.port}"} | (listener or {})
+        self._config = {"listeners": {"default": listener}, "plugins": plugins or ANYONE}
         self._loop = asyncio.new_event_loop()
         # Otherwise it prints an error for every client that closes its connection first.
         self._loop.set_exception_handler(lambda *_: None)

@@ -26,8 +26,8 @@ class ThinMetrics:
     asked: int  # a query needed the exact value
     spoke: int  # nothing was sent for `max_silence`
     first: int  # the first interval of a key
-    null_keys: int  # dropped rows: they are nobody's
-    null_times: int  # dropped rows: they are of no time
+    null_keys: int  # dropped rows: they belong to no source
+    null_times: int  # dropped rows: their time is unknown
     no_number: int  # dropped rows: value or delta is null or NaN, infinite, or delta is negative
     late: int  # dropped readings: older than the last one of their key
     late_queries: int
