@@ -158,7 +158,7 @@ def _needs(workload, n):
     return [draws.uniform() * 2 * workload.delta for _ in range(n)]
 
 
-def test_the_widest_goes_by_its_original_width():
+def test_the_interval_of_the_largest_original_width_is_evicted():
     sources = {
         key: Source(key, 0.0, rule=f"adaptive:width={width},tau_0=3")
         for key, width in {"a": 1.0, "b": 2.0, "c": 8.0}.items()

@@ -40,7 +40,8 @@ def simulated(rule: str, workload: Workload, sources: int, steps: int) -> RuleRe
     """Simulate a rule on the random walks of the paper."""
     found = simulate(rule, workload, sources=sources, steps=steps)
     best = best_fixed(workload, sources=sources, steps=steps)
-    return RuleReport(f"{sources:,} walks, {steps:,} steps", sources, workload, found, best, {})
+    title = f"{sources:,} walk{'s' * (sources != 1)}, {steps:,} steps"
+    return RuleReport(title, sources, workload, found, best, {})
 
 
 def replayed(

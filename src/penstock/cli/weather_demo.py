@@ -69,7 +69,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Demo:
+class WeatherDemo:
     """What the demonstration found."""
 
     airports: list[str]
@@ -77,7 +77,7 @@ class Demo:
     cases: tuple[Case, ...]
 
 
-def run_demo(months: int = 12) -> Demo:
+def run_demo(months: int = 12) -> WeatherDemo:
     """Run both rules on the temperatures of the first months."""
     path = data_folder() / "weather.csv"
     read = read_readings(path, key="origin", value="temp", time="time_hour")
@@ -100,7 +100,7 @@ def run_demo(months: int = 12) -> Demo:
         span = replay(BY_HAND, workload, recorded).span
         cases.append(Case(delta, ours, by_hand, best.width, round(best.cost_rate * span)))
     rows = len(recorded.time)
-    return Demo(read.labels, rows - rows // 10, tuple(cases))
+    return WeatherDemo(read.labels, rows - rows // 10, tuple(cases))
 
 
 def _track(recorded: Recorded, station: int, first: datetime, found: Simulated) -> Track:
@@ -120,7 +120,7 @@ def _track(recorded: Recorded, station: int, first: datetime, found: Simulated) 
     return Track(when, value, log["low"][last], log["high"][last], sent, asks > 0)
 
 
-def comparison(made: Demo) -> Table:
+def comparison(made: WeatherDemo) -> Table:
     """Return the table of all runs."""
     table = Table(
         title=f"\nMessages for {made.readings:,} readings of three airports, a query every hour",
@@ -142,7 +142,7 @@ def comparison(made: Demo) -> Table:
     return table
 
 
-def _cells(made: Demo, run: RuleRun) -> list[str]:
+def _cells(made: WeatherDemo, run: RuleRun) -> list[str]:
     share = f"{run.messages / made.readings:.2f}"
     return [f"{run.sent:,}", f"{run.asked:,}", f"{run.messages:,}", share]
 
@@ -158,7 +158,7 @@ def _written(width: float) -> str:
     return f"{width:.1f} °C" if width else "0 (every change)"
 
 
-def moral(made: Demo) -> str:
+def moral(made: WeatherDemo) -> str:
     """Return what the run showed, in words."""
 
     def than(messages: int, others: int) -> str:
@@ -176,7 +176,7 @@ def moral(made: Demo) -> str:
     )
 
 
-def summarise(made: Demo, picture: Path) -> dict[str, Any]:
+def summarise(made: WeatherDemo, picture: Path) -> dict[str, Any]:
     """Return everything that the demonstration found, for JSON."""
     return {
         "sources": made.airports,

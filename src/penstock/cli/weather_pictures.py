@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ..extras import need
-from .weather_demo import BY_HAND, STATION, Case, Demo, RuleRun, Track, width_of
+from .weather_demo import BY_HAND, STATION, Case, RuleRun, Track, WeatherDemo, width_of
 
 NAME = "value-and-interval.png"
 BACKGROUND, EDGE, INK, LEFT, FETCHED = "#cfe2f6", "#7fb0e6", "#1d1d1f", "#c5352b", "#e0a100"
@@ -25,7 +25,7 @@ PAUSE = 0.06  # seconds from hour to hour
 BAND, VALUE, SENT, ASKED = "░", "●", "▲", "?"
 
 
-def play(made: Demo) -> None:
+def play(made: WeatherDemo) -> None:
     """Draw the intervals hour by hour, if standard error is a terminal."""
     console = Console(file=os.fdopen(os.dup(2), "w"))
     if not console.is_terminal:
@@ -36,7 +36,7 @@ def play(made: Demo) -> None:
             time.sleep(PAUSE)
 
 
-def still(made: Demo, end: int | None = None) -> Group:
+def still(made: WeatherDemo, end: int | None = None) -> Group:
     """Return the drawing after so many hours, by default after all of them."""
     when = made.cases[0].ours.track.when
     days = f"{when[0]:%-d %B} to {when[-1]:%-d %B %Y}"
@@ -75,7 +75,7 @@ def _draw_case(case: Case, end: int) -> list[Text]:
     return [*lines, marks]
 
 
-def draw(made: Demo, path: Path) -> None:
+def draw(made: WeatherDemo, path: Path) -> None:
     """Draw a row for each precision: our rule, and beside it the width set by hand."""
     figure = need("matplotlib.figure", "a picture").Figure(figsize=(11, 6.4), layout="constrained")
     grid = figure.subplots(len(made.cases), 2, sharex=True, sharey="row")

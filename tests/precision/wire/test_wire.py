@@ -27,7 +27,7 @@ def heard(cache, key, value):
     return key in cache.known() and cache.bounds(key) == (value - 2, value + 2)
 
 
-def test_who_comes_late_has_everything_at_once(corner):
+def test_a_late_cache_receives_everything_at_once(corner):
     source, early = corner.source(), corner.cache()
     fill(source)
     until(lambda: len(early.known()) == len(KEYS))
@@ -112,7 +112,7 @@ def test_a_lost_source_is_not_trusted(corner):
     assert not cache.is_stale("hall")
 
 
-def test_who_leaves_says_so(corner):
+def test_a_source_that_disconnects_announces_it(corner):
     source, cache = corner.source(), corner.cache()
     source.set("hall", 20.0)
     until(lambda: heard(cache, "hall", 20.0))
@@ -131,7 +131,7 @@ def test_silence_is_not_trusted(corner):
     assert source.up
 
 
-def test_an_old_message_of_a_source_that_nobody_missed(corner):
+def test_an_old_retained_message_is_stale(corner):
     cache = corner.cache()
     with Raw(corner.broker, cache._client.protocol) as raw:
         topic = f"{corner.root}/interval/"
@@ -373,7 +373,7 @@ def test_a_key_that_is_wiped_out_is_forgotten(corner):
     until(lambda: cache.is_stale("hall"))
 
 
-def test_nobody_of_that_name(corner):
+def test_a_query_about_an_unknown_key_is_rejected(corner):
     cache = corner.cache()
     with pytest.raises(BadInput, match="no message was received about 'sensor/#' at mqtt://127"):
         cache.ask(Query("avg", 1.0), "sensor/#")

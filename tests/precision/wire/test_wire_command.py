@@ -231,7 +231,7 @@ def test_a_value_that_is_no_number():
     assert "line 1 of the standard input must be a number, got 'warm'" in result.stderr
 
 
-def test_nobody_of_that_name(corner, at):
+def test_a_query_about_an_unknown_key_is_rejected(corner, at):
     result = call("query", QUERY, *at)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "no message was received about 'sensor/+/temp' at mqtt://127.0.0.1" in result.stderr
