@@ -249,7 +249,8 @@ def doors(chosen):
             misses += live_misses(value, rows_kept, deviation)
             alone = Recorded(when, np.zeros(len(when), np.int64), value)
             workload = Workload(1e12, 2 * deviation, 0.0)
-            intervals += replay(f"static:width={2 * deviation}", workload, alone).messages / 0.9
+            found = replay(f"static:width={2 * deviation}", workload, alone)
+            intervals += found.cost_rate * found.span / 0.9
         share = misses / len(read.value)
         rows.append(
             say(deviation=deviation, kept=kept, worst=float(max(errors)), live_misses=share)

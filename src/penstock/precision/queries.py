@@ -208,9 +208,5 @@ def need(query: Query, low: np.ndarray, high: np.ndarray, i: int) -> float:
 
 def most_telling(query: Query, low: np.ndarray, high: np.ndarray, chosen: list[int]) -> int:
     """Return the value to fetch first if its answer may make the other requests unnecessary."""
-    if query.kind == "max":
-        return max(chosen, key=lambda i: high[i])
-    if query.kind == "min":
-        return min(chosen, key=lambda i: low[i])
-    wide = cheapest.widths(low, high)
-    return max(chosen, key=lambda i: wide[i])
+    worth = {"max": high, "min": -low}.get(query.kind, cheapest.widths(low, high))
+    return max(chosen, key=lambda i: worth[i])

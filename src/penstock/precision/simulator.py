@@ -23,6 +23,9 @@ FINE = 1e-3  # how exactly the best width is found between two of them
 SEARCHED = 2_000_000  # source-steps of a walk that the search takes for each width
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # time, source, value
+# A part of a run that is counted by itself: rows, the time before which queries are asked after the
+# last row, and the end.
+Stage = tuple[Iterable[Columns], float, float]
 NO_ROWS: Columns = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
 
 
@@ -129,19 +132,6 @@ class Simulated:
     span: float  # units of time that were counted
     refreshes: np.ndarray  # records of simulator_kernel.REFRESH, the first `log` ones
 
-    @property
-    def messages(self) -> float:
-        """The total cost: with ρ = 1 the number of messages."""
-        return self.cost_rate * self.span
-
-
-class Stage(NamedTuple):
-    """A part of a run that is counted by itself."""
-
-    rows: Iterable[Columns]
-    until: float  # queries that are due before this time are asked after the last row
-    end: float
-
 
 def simulate(
     rule: str,
@@ -173,9 +163,9 @@ def simulate(
             yield np.repeat(times, sources), np.tile(np.arange(sources), len(times)), value
 
     first = steps // WARMUP
-    stages = [
-        Stage(walks(0, first), first + 1.0, float(first)),
-        Stage(walks(first, steps), steps + 1.0, float(steps)),
+    stages: list[Stage] = [
+        (walks(0, first), first + 1.0, float(first)),
+        (walks(first, steps), steps + 1.0, float(steps)),
     ]
     return _run(rule, workload, np.zeros(sources), 0.0, stages, log)
 
@@ -198,9 +188,9 @@ def replay(rule: str, workload: Workload, recorded: Recorded, *, log: int = 0) -
     present, first_rows = np.unique(source, return_index=True)
     initial[present] = value[first_rows]
     first = len(time) // WARMUP
-    stages = [
-        Stage([(time[:first], source[:first], value[:first])], -math.inf, float(time[first])),
-        Stage([(time[first:], source[first:], value[first:])], -math.inf, float(time[-1])),
+    stages: list[Stage] = [
+        ([(time[:first], source[:first], value[:first])], -math.inf, float(time[first])),
+        ([(time[first:], source[first:], value[first:])], -math.inf, float(time[-1])),
     ]
     return _run(rule, workload, initial, float(time[0]), stages, log)
 
@@ -212,13 +202,13 @@ def _run(
     tuned, load = tune(rule, workload.costs), workload.load(len(start))
     world = compiled.make_world(tuned, workload.caches, start, load, workload.seed, begin, log)
     run, since, end = compiled.compile_run(tuned.rule), begin, begin
-    for stage in stages:
-        since, end = end, stage.end
+    for parts, until, stage_end in stages:
+        since, end = end, stage_end
         world.tally[:] = 0
         world.since[:] = since
-        for rows in stage.rows:
+        for rows in parts:
             run(tuned.par, world, load, *rows, -math.inf)
-        run(tuned.par, world, load, *NO_ROWS, stage.until)
+        run(tuned.par, world, load, *NO_ROWS, until)
     span = max(end - since, np.finfo(float).tiny)
     rest = np.maximum(end - world.since, 0)
     with np.errstate(invalid="ignore"):  # 0 × an infinite width

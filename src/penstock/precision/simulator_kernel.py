@@ -73,8 +73,7 @@ def make_world(
     """Return the state when each cache has just received its first interval of each source."""
     sources = len(value)
     grid = (caches, sources)
-    memory = np.empty((*grid, len(tuned.start())))
-    memory[:] = tuned.start()
+    memory = np.tile(np.array(tuned.start()), (*grid, 1))
     world = World(
         value=value.astype(np.float64),
         low=np.empty(grid),

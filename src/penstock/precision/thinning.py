@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core import keymap
 from ..core.jit import jit, kernel, specialise
 from ..core.rng import mix, uniform
 from ..errors import BadInput, BadState
@@ -28,6 +29,7 @@ LATE, LATE_QUERIES, UNKNOWN = 0, 1, 2  # places in a tally
 LOW, HIGH, VALUE = 0, 1, 2  # columns of now
 READ, CLOCK, SENT = 0, 1, 2  # columns of when
 NEVER, FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+FEW = 1024  # keys that there is room for at first
 MASK = 2**64 - 1
 WHOLE = 2**53  # up to here every whole number is a float
 SECOND = 1e6  # microseconds
@@ -36,7 +38,7 @@ SECOND = 1e6  # microseconds
 class KeyStates(NamedTuple):
     """The sources as arrays, a row for each key."""
 
-    key: np.ndarray  # int64[n], in increasing order: 64 bits that identify the key
+    key: np.ndarray  # int64[n]: 64 bits that identify the key
     memory: np.ndarray  # float64[n, numbers]: of the rule
     now: np.ndarray  # float64[n, 3]: the interval that was last sent, and the value
     rounded: np.ndarray  # bool[n]: no float equals the value, which lies between its neighbours
@@ -97,18 +99,19 @@ class Thinner:
         silence = FOREVER if max_silence is None else check_count("max_silence", max_silence, 1)
         self._silence = np.int64(silence)
         self._seed = np.uint64(check_count("seed", seed, 0) & MASK)
-        self._keys = _new_keys(self._tuned, np.zeros(0, np.int64), self._seed)
+        self._known = 0
+        self._keys = _make_room(self._tuned, 0)
+        self._resize(FEW)
         self._tally = np.zeros(3, np.int64)
 
     def __len__(self) -> int:
         """Return the number of known keys."""
-        return len(self._keys.key)
+        return self._known
 
     @property
     def counters(self) -> dict[str, int]:
         """The number of late rows, and of queries of keys without a reading."""
-        late, late_queries, unknown = self._tally.tolist()
-        return {"late": late, "late_queries": late_queries, "unknown": unknown}
+        return dict(zip(("late", "late_queries", "unknown"), self._tally.tolist(), strict=True))
 
     def push(
         self,
@@ -137,7 +140,7 @@ class Thinner:
             raise BadInput(
                 f"rounded must have a value for every reading, got {len(inexact)} for {len(keys)}"
             )
-        source = self._places(keys, asked_keys)
+        source = self._places(np.concatenate((keys, asked_keys)), len(keys))
         inexact = np.concatenate((inexact, np.zeros(len(asked_keys), np.bool_)))
         order = np.argsort(times, kind="stable")  # linear if they are in order already
         rows = PushedRows(order, source, times, numbers, inexact, len(keys))
@@ -147,19 +150,30 @@ class Thinner:
         used = run(par, self._keys, self._limits, self._silence, rows, found, self._tally)
         return Refreshes(*(column[:used] for column in found))
 
-    def _places(self, keys: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """Return the place of every row's key, adding the keys of readings that are new."""
-        present, place = np.unique(np.concatenate((keys, asked)), return_inverse=True)
-        read = np.zeros(len(present), np.bool_)
-        read[place[: len(keys)]] = True
-        new = present[read & (_find(self._keys.key, present) < 0)]
-        if len(new):
-            self._keys = _merge(self._keys, _new_keys(self._tuned, new, self._seed))
-        return _find(self._keys.key, present)[place]
+    def _places(self, keys: np.ndarray, readings: int) -> np.ndarray:
+        """Return the places of all keys, adding those of readings that are new."""
+        place, done = np.empty(len(keys), np.int64), 0
+        while True:
+            known, rng = self._keys.key, self._keys.rng
+            done, self._known = _find_or_add(
+                self._table, known, self._known, rng, self._seed, keys, readings, done, place
+            )
+            if done == len(keys):
+                return place
+            self._resize(2 * self._known)
+
+    def _resize(self, room: int) -> None:
+        """Make room for so many keys."""
+        larger = _make_room(self._tuned, room)
+        for new, old in zip(larger, self._keys, strict=True):
+            new[: self._known] = old[: self._known]
+        self._keys, self._table = larger, keymap.make_buckets(room)
+        keymap.fill(self._table, 0, larger.key[: self._known], np.arange(self._known))
 
     def save(self) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays, for `restore`; a row for each key."""
-        return self._keys._asdict() | {"tally": self._tally.copy()}
+        arrays = {name: array[: self._known] for name, array in self._keys._asdict().items()}
+        return arrays | {"tally": self._tally.copy()}
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Continue where `save` left off, under the same rule and limits."""
@@ -172,39 +186,35 @@ class Thinner:
                 f"a saved memory must hold {numbers} numbers for each of {len(keys.key)} keys under"
                 f" rule {self._tuned.text!r}, got an array of the shape {keys.memory.shape}"
             )
-        # An earlier release saved the keys in the order of their arrival.
-        self._keys = _merge(keys, _new_keys(self._tuned, keys.key[:0], self._seed))
+        self._keys, self._known = keys, len(keys.key)
+        self._resize(max(FEW, self._known + self._known // 4))
         self._tally = np.array(saved["tally"])
 
 
-def _new_keys(tuned: Tuned, keys: np.ndarray, seed: np.uint64) -> KeyStates:
-    """Return the sources of keys of which no row was seen."""
-    n = len(keys)
-    memory, rng = np.tile(np.array(tuned.start()), (n, 1)), np.empty((n, 1), np.uint64)
-    _seed_each(keys, seed, rng)
+def _make_room(tuned: Tuned, n: int) -> KeyStates:
+    """Return room for so many keys of which no row was seen."""
+    key, memory = np.zeros(n, np.int64), np.tile(np.array(tuned.start()), (n, 1))
     now, when = np.full((n, 3), np.nan), np.full((n, 3), NEVER)
-    return KeyStates(keys, memory, now, np.zeros(n, np.bool_), when, rng)
+    return KeyStates(key, memory, now, np.zeros(n, np.bool_), when, np.zeros((n, 1), np.uint64))
 
 
 @kernel
-def _seed_each(keys, seed, rng):
-    for i in range(len(keys)):
-        rng[i, 0] = mix(np.uint64(keys[i]) ^ seed)
+def _find_or_add(table, known_keys, known, rng, seed, keys, readings, first, place):
+    """Fill `place` with the places of keys; add new keys of readings until the room is used up.
 
-
-def _merge(some: KeyStates, others: KeyStates) -> KeyStates:
-    """Return both in the order of their keys."""
-    both = KeyStates(*(np.concatenate(pair) for pair in zip(some, others, strict=True)))
-    order = np.argsort(both.key)
-    return KeyStates(*(array[order] for array in both))
-
-
-def _find(known: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return the place of each key among the known ones, -1 where it is unknown."""
-    place = np.searchsorted(known, keys)
-    there = place < len(known)
-    there[there] = known[place[there]] == keys[there]
-    return np.where(there, place, -1)
+    Begins at the key `first`; returns how many keys are done and how many are known then.
+    """
+    for i in range(first, len(keys)):
+        place[i] = keymap.find(table, 0, known_keys, keys[i])
+        if place[i] < 0 and i < readings:
+            if known == len(known_keys):
+                return i, known
+            place[i] = known
+            known_keys[known] = keys[i]
+            rng[known, 0] = mix(np.uint64(keys[i]) ^ seed)
+            keymap.add(table, 0, keys[i], known)
+            known += 1
+    return len(keys), known
 
 
 def _column(numbers: ArrayLike, kind: type) -> np.ndarray:
