@@ -25,7 +25,7 @@ from bench.swinging_door import compress, live_misses, rebuild
 from papers.experiments.recordings import table, traffic, walks
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
 from penstock.precision.rules import ALL
-from penstock.precision.simulator import Walk
+from penstock.precision.simulator import WalkSteps
 from penstock.simulate import read_readings
 
 RULES = ("adaptive:alpha=1", "adaptive:alpha=0.1", "settling")
@@ -89,7 +89,7 @@ def pace(chosen):
     for rho, factor in itertools.product((1.0, 4.0), (10.0, 0.1)):
         delta = 20.0 * max(factor, 1)  # so that a copy is worth having before and after
         workload = Workload(2, delta, rho=rho)
-        excess = _cost_curve(workload, Walk(0.5 * factor, 1.5 * factor), chosen.steps // 3)
+        excess = _cost_curve(workload, WalkSteps(0.5 * factor, 1.5 * factor), chosen.steps // 3)
         for rule in RULES:
             widths = [_widths_after(rule, workload, factor, seed) for seed in range(chosen.trials)]
             found = excess(np.array(widths))
@@ -249,7 +249,8 @@ def doors(chosen):
             misses += live_misses(value, rows_kept, deviation)
             alone = Recorded(when, np.zeros(len(when), np.int64), value)
             workload = Workload(1e12, 2 * deviation, 0.0)
-            intervals += replay(f"static:width={2 * deviation}", workload, alone).messages / 0.9
+            found = replay(f"static:width={2 * deviation}", workload, alone)
+            intervals += found.cost_rate * found.span / 0.9
         share = misses / len(read.value)
         rows.append(
             say(deviation=deviation, kept=kept, worst=float(max(errors)), live_misses=share)

@@ -17,7 +17,7 @@ import numpy as np
 
 from penstock.core.jit import kernel
 from penstock.errors import BadInput
-from penstock.precision.checks import number
+from penstock.precision.rounding import check_number
 
 
 def compress(time: np.ndarray, value: np.ndarray, deviation: float) -> np.ndarray:
@@ -26,7 +26,7 @@ def compress(time: np.ndarray, value: np.ndarray, deviation: float) -> np.ndarra
     >>> compress(np.arange(6.0), np.array([0.0, 1.0, 2.0, 3.0, 0.0, -3.0]), deviation=0.5)
     array([0, 3, 5])
     """
-    number("deviation", deviation, 0)
+    check_number("deviation", deviation, 0)
     if len(time) != len(value) or len(time) == 0:
         raise BadInput(f"a series must have as many times as values, got {len(time)}, {len(value)}")
     if not (np.diff(time) > 0).all():

@@ -56,10 +56,7 @@ def loaded():
         "advisor",
         "cli",
         "offline",
-        pytest.param(
-            "precision",
-            marks=pytest.mark.xfail(reason="spark.metrics loads the figures of spark.thinning"),
-        ),
+        "precision",
         "profiling",
         "report",
         "simulation",

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from penstock.errors import BadInput
 from penstock.precision import Cache, Interval, Query, Source
 from penstock.precision.queries import answer, bounds, refreshes
-from penstock.precision.rounding import add_down, down, is_rounded, nearest, total, up, width
+from penstock.precision.rounding import (
+    add_down,
+    down,
+    exact_sum,
+    exact_width,
+    is_rounded,
+    to_float,
+    up,
+)
 from penstock.precision.thinning import Thinner
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -40,13 +48,13 @@ def test_directed_conversions_are_the_nearest_floats_on_their_side(number):
 @example(numbers=[1e308, 1e308, -1e308, -1e308, 5e-324])
 @example(numbers=[0.1] * 10)
 def test_sums_are_exact(numbers):
-    assert total(numbers) == sum(map(Fraction, numbers))
+    assert exact_sum(numbers) == sum(map(Fraction, numbers))
 
 
 def test_sums_with_infinities():
-    assert total([1.0, -math.inf]) == -math.inf
-    assert total([1e308, 1e308, math.inf]) == math.inf
-    assert width(Fraction(1), math.inf) == math.inf
+    assert exact_sum([1.0, -math.inf]) == -math.inf
+    assert exact_sum([1e308, 1e308, math.inf]) == math.inf
+    assert exact_width(Fraction(1), math.inf) == math.inf
 
 
 @given(numbers=st.lists(FLOATS, min_size=1, max_size=9), more=st.floats(0, 1e308))
@@ -154,7 +162,7 @@ def test_every_interval_contains_the_number_itself(rule, data):
             held = source.ask("here", now, need=data.draw(st.sampled_from([0.0, 1.0, 1e300])))
             low, high = held.interval.bounds(now)
             assert low <= Fraction(value) <= high
-            assert held.value == nearest(value)
+            assert held.value == to_float(value)
             assert held.rounded == is_rounded(value)
         before = min(source.next_deadline(), now + 1.0)
         low, high = held.interval.bounds(math.nextafter(before, -math.inf))
@@ -217,7 +225,8 @@ def test_a_drifting_interval_is_rounded_outward_and_ends_in_time(
         value = down(Fraction(low) + share * (Fraction(made.high) - Fraction(low)))
         ends = made.until(value)
         if at <= ends < math.inf:
-            assert made.contains(value, ends)
+            low, high = made.bounds(ends)
+            assert low <= value <= high
 
 
 @given(
@@ -253,7 +262,7 @@ def test_thinning_of_9007199254740993():
     assert found.low[0] == found.high[0] == 2**53
     told = Thinner("static:width=0").push([1], [1], [0.1], rounded=[True])
     assert told.low[0] < 0.1 < told.high[0]
-    with pytest.raises(BadInput, match="rounded must tell of every reading, got 0 for 1"):
+    with pytest.raises(BadInput, match=r"rounded must .* every reading, got 0 for 1"):
         Thinner("static").push([1], [1], [0.1], rounded=[])
 
 
@@ -274,7 +283,7 @@ def test_a_query_is_answered_only_by_what_is_narrow_enough(low, high, share):
     low, high = sorted((low, high))
     thinner = Thinner("static:width=0")
     thinner.push([1], [1], [low])
-    thinner._state.now[0, :2] = low, high
+    thinner._keys.now[0, :2] = low, high
     delta = min(high - low, LARGEST) * share
     delta = min(delta, LARGEST)
     asked = len(thinner.push(asked=[1], asked_time=[2], delta=[delta]).row)

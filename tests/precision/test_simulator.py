@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
-from penstock.precision.simulator import Walk
+from penstock.precision.simulator import WalkSteps
 
 
 def test_the_best_width_of_the_paper_is_a_half_width():
@@ -25,7 +25,7 @@ def test_the_adaptive_rule_balances_its_refreshes():
         assert found.cost_rate < 1.08 * best_fixed(workload, steps=300_000).cost_rate
 
 
-def test_the_settling_rule_settles():
+def test_the_settling_rule_converges():
     workload = Workload(period=2, delta=20, seed=3)
     best = best_fixed(workload, steps=500_000).cost_rate
     excess = {
@@ -45,9 +45,9 @@ def change_of_pace(factor, seed, calm=4000, after=6000):
 
 
 @pytest.mark.parametrize("factor", [10.0, 0.1])
-def test_it_settles_again_within_20_refreshes(factor):
+def test_it_converges_again_within_20_refreshes(factor):
     workload = Workload(period=2, delta=20)
-    best = best_fixed(workload, steps=200_000, walk=Walk(0.5 * factor, 1.5 * factor)).width
+    best = best_fixed(workload, steps=200_000, walk=WalkSteps(0.5 * factor, 1.5 * factor)).width
     widths = []
     for seed in range(20):
         recorded, calm = change_of_pace(factor, seed)
@@ -56,8 +56,8 @@ def test_it_settles_again_within_20_refreshes(factor):
     assert np.median(np.abs(np.log(np.array(widths) / best))) < math.log(1.25)
 
 
-def test_drift_pays_for_a_biased_walk_only():
-    plain, biased = Walk(), Walk(up=0.95)
+def test_drift_costs_less_on_a_biased_walk_only():
+    plain, biased = WalkSteps(), WalkSteps(up=0.95)
     workload = Workload(period=2, delta=20, seed=2)
 
     def cost(rule, walk):
@@ -77,7 +77,7 @@ def test_thresholds_that_meet_make_the_constraint_irrelevant():
     assert len(set(costs.values())) == 1
 
 
-def test_a_seed_says_it_all():
+def test_the_seed_determines_the_result():
     workload = Workload(1, 5, seed=4)
     once, again = (simulate("adaptive", workload, sources=3, steps=500) for _ in range(2))
     other = simulate("adaptive", Workload(1, 5, seed=5), sources=3, steps=500)

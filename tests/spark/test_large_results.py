@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.core.shape import all_streams, in_pairs
-from penstock.precision.costs import make_costs
+from penstock.precision import make_costs
 from penstock.precision.thinning import KINDS, Refreshes
 from penstock.spark import join, metrics, operator, results, wide
 from penstock.spark.bucket import Bucket

@@ -165,7 +165,7 @@ def test_another_rule_is_refused_and_the_checkpoint_lives_on(spark, tmp_path):
     add(files, readings[60:], queries[20:], parts=1)
     for wrong, named in [
         ({"rule": "adaptive"}, "a thin with rule='settling', and now with rule='adaptive'"),
-        ({"limits": [1.0]}, "a thin with limits=..., and now with limits=.1.0."),
+        ({"limits": [1.0]}, r"a thin with limits=\[0.0\], and now with limits=\[1.0\]"),
         ({"buckets": 7}, "a thin with buckets=2, and now with buckets=7"),
     ]:
         with pytest.raises(StreamingQueryException, match=named):

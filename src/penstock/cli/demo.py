@@ -60,13 +60,14 @@ def _lookup(months: int, out: Path, as_json: bool) -> None:
 
 
 def _precision(months: int, out: Path, as_json: bool) -> None:
-    from ..precision import demo
+    from . import weather_demo, weather_pictures
 
-    picture = where_to_draw(out, demo.NAME)
-    made = demo.run_demo(months)
-    demo.draw(made, picture)
+    picture = where_to_draw(out, weather_pictures.NAME)
+    made = weather_demo.run_demo(months)
+    weather_pictures.draw(made, picture)
     if as_json:
-        show_made(demo.summarise(made, picture))
+        show_made(weather_demo.summarise(made, picture))
         return
-    demo.play(made)
-    show_made(demo.still(made), demo.comparison(made), demo.moral(made), f"Picture: {picture}")
+    weather_pictures.play(made)
+    table, moral = weather_demo.comparison(made), weather_demo.moral(made)
+    show_made(weather_pictures.still(made), table, moral, f"Picture: {picture}")

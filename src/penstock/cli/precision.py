@@ -16,13 +16,11 @@ Variation = Annotated[
 AskedFor = Annotated[
     str, typer.Option("--query", help="What queries ask for.", metavar="sum|avg|max")
 ]
-Asked = Annotated[
-    int | None, typer.Option(help="Sources a query is about. [10, or all]", metavar="N")
-]
+Asked = Annotated[int | None, typer.Option(help="Sources of a query. [10, or all]", metavar="N")]
 Capacity = Annotated[
     int | None, typer.Option(help="Intervals that a cache holds. [all]", metavar="K")
 ]
-Seed = Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")]
+Seed = Annotated[int, typer.Option(help="Of all randomness.", metavar="S")]
 
 
 @precision.command("simulate")
@@ -42,11 +40,12 @@ def simulate_precision(
     as_json: AsJson = False,
 ) -> None:
     """Run a width rule on random walks, and compare it with the best fixed width."""
-    from ..precision import Workload, report
+    from ..precision import Workload
+    from . import rule_report
 
     workload = Workload(period, delta, delta_variation, rho, query, asked, capacity, caches, seed)
-    made = report.simulated(rule, workload, sources, steps)
-    show_made(report.summarise(made) if as_json else report.table(made))
+    made = rule_report.simulated(rule, workload, sources, steps)
+    show_made(rule_report.summarise(made) if as_json else rule_report.table(made))
 
 
 @precision.command("replay")
@@ -72,10 +71,10 @@ def replay_precision(
     as_json: AsJson = False,
 ) -> None:
     """Run a width rule on recorded readings, and compare it with the best fixed width."""
-    from ..precision import report
+    from . import rule_report
 
     columns = {"key": key, "value": value, "time": time}
     options = {"variation": delta_variation, "rho": rho, "query": query, "asked": asked}
     options |= {"capacity": capacity, "seed": seed}
-    made = report.replayed(file, columns, rule, period, delta, options)
-    show_made(report.summarise(made) if as_json else report.table(made))
+    made = rule_report.replayed(file, columns, rule, period, delta, options)
+    show_made(rule_report.summarise(made) if as_json else rule_report.table(made))

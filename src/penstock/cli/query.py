@@ -1,7 +1,8 @@
 """`penstock precision query`: a bounded answer from what sources have published."""
 
+import math
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +19,11 @@ from .connection import (
 )
 from .output import AsJson, show_made
 
-TOO_WIDE = 1  # the exit code of an answer that is not as narrow as was asked for
+if TYPE_CHECKING:
+    from ..precision.wire import CacheClient, Found
+
+NAMED = 5  # keys whose source is lost, in a sentence
+TOO_WIDE = 1  # the exit code of an answer that is wider than the query asks
 
 
 def query(
@@ -52,9 +57,9 @@ def query(
     """
     from ..errors import BadInput
     from ..precision import parse
-    from ..precision.wire import CacheClient, find_broker, report
+    from ..precision.wire import CacheClient, find_broker
 
-    pattern = parse(text)[1]  # complains before anything is sent
+    pattern = parse(text)[1]  # rejects a bad query before anything is sent
     where = find_broker(
         broker,
         user=user,
@@ -71,10 +76,46 @@ def query(
                     f"at least {expect} keys must be known, got {len(found.keys)}:"
                     f" {', '.join(found.keys[:10])}"
                 )
-            made = report.summarise_answer(text, found, client)
-            show_made(made if as_json else report.say_answer(text, found))
+            show_made(_summarise(text, found, client) if as_json else say(text, found))
             if watch is None:
                 break
             time.sleep(watch)
     if not found.answer.within:
         raise typer.Exit(TOO_WIDE)
+
+
+def _summarise(text: str, found: "Found", client: "CacheClient") -> dict[str, Any]:
+    """Return an answer for JSON; an infinite bound is None."""
+    answer = found.answer
+    return {
+        "query": text,
+        "low": answer.low if answer.low > -math.inf else None,
+        "high": answer.high if answer.high < math.inf else None,
+        "within": answer.within,
+        "keys": len(found.keys),
+        "refreshed": list(answer.refreshed),
+        "stale": list(answer.stale),
+        "reason": answer.reason or None,
+        "ignored": client.counts["ignored"],
+    }
+
+
+def say(text: str, found: "Found") -> str:
+    """Return an answer as a sentence.
+
+    >>> from ..precision import Answer
+    >>> from ..precision.wire import Found
+    >>> say("max(#) within 1", Found(Answer(3.0, 3.5, True, ("a",), ()), ("a", "b")))
+    'max(#) is between 3 and 3.5: 2 values, 1 of them fetched'
+    """
+    answer, n = found.answer, len(found.keys)
+    # Bounds are written with all their digits: with fewer the true answer could lie outside.
+    low, high = (repr(end).removesuffix(".0") for end in (answer.low, answer.high))
+    is_what = low if low == high else f"between {low} and {high}"
+    said = f"{text.partition(' within ')[0].strip()} is {is_what}: {n} value{'s' * (n != 1)}"
+    said += f", {len(answer.refreshed)} of them fetched" if answer.refreshed else ""
+    if answer.stale:
+        reason = answer.reason or "their sources are lost"
+        more = f" and {len(answer.stale) - NAMED} more" if len(answer.stale) > NAMED else ""
+        said += f"; unknown, since {reason}: {', '.join(answer.stale[:NAMED])}{more}"
+    return said if answer.within else f"{said}; wider than asked for"

@@ -1,6 +1,5 @@
 """`penstock precision source`: readings in, intervals out to a broker."""
 
-import sys
 import threading
 from typing import Annotated
 
@@ -20,23 +19,6 @@ from .connection import (
 from .output import AsJson, show_made
 
 
-class _Note:
-    """Says on standard error that readings are skipped: of the 1st, 2nd, 4th, 8th and so on."""
-
-    def __init__(self) -> None:
-        self.skipped = 0
-
-    def __call__(self, key: str, value: float) -> None:
-        self.skipped += 1
-        if self.skipped & (self.skipped - 1) == 0:
-            print(
-                f"penstock: a reading of {key} is no finite number ({value}) and is skipped,"
-                f" {self.skipped:,} so far; the one before stands",
-                file=sys.stderr,
-                flush=True,
-            )
-
-
 def source(
     file: Annotated[
         str | None,
@@ -53,7 +35,7 @@ def source(
         typer.Option(help="Seconds between two readings, or two runs. [0, or 10]", metavar="S"),
     ] = None,
     stay: Annotated[
-        bool, typer.Option("--stay", help="Stand by the last readings after the end of the file.")
+        bool, typer.Option("--stay", help="Keep the last readings valid after the end of the file.")
     ] = False,
     name: Annotated[
         str | None, typer.Option(help="Of this source, whenever it runs. [the key]", metavar="N")
@@ -66,7 +48,8 @@ def source(
         typer.Option(help="A value that no interval straddles. Repeatable.", metavar="X"),
     ] = None,
     max_silence: Annotated[
-        float, typer.Option(help="Seconds of silence after which nobody trusts us.", metavar="S")
+        float,
+        typer.Option(help="Seconds of silence after which caches trust no value.", metavar="S"),
     ] = 60.0,
     cost_value: Annotated[
         float, typer.Option(help="C_vr: the cost of an interval sent.", metavar="C")
@@ -84,11 +67,12 @@ def source(
     timeout: Timeout = 5.0,
     as_json: AsJson = False,
 ) -> None:
-    """Publish readings as intervals to an MQTT broker, and answer who needs them exactly."""
+    """Publish readings as intervals to an MQTT broker, and answer requests for exact values."""
     from itertools import chain
 
     from ..precision import make_costs
-    from ..precision.wire import SourceClient, find_broker, readings, report
+    from ..precision.wire import SourceClient, find_broker
+    from . import readings
 
     if command is not None and file is not None:
         raise typer.BadParameter("readings come from a file or from a command, got both")
@@ -106,10 +90,9 @@ def source(
         private_key=private_key,
     )
     costs = make_costs(cost_value, cost_query)
-    first = next(lines, None)  # complains before anything is sent
+    first = next(lines, None)  # rejects a bad first line before anything is sent
     if first is None:
         raise typer.BadParameter("there must be at least one reading, got none")
-    note = _Note()
     with SourceClient(
         where,
         name or key or first.key,
@@ -120,8 +103,19 @@ def source(
         root=root,
         timeout=timeout,
     ) as client:
-        client.feed(chain([first], lines), note)
+        skipped = readings.feed(client, chain([first], lines))
         client.flush(timeout)
         if stay:
             threading.Event().wait()
-    show_made(report.summarise_source(client) if as_json else report.say_source(client))
+    counts = {"readings": client.counts["readings"], "skipped": skipped} | client.counts
+    show_made({"source": client.name, **counts} if as_json else _say(client.name, counts))
+
+
+def _say(name: str, counts: dict[str, int]) -> str:
+    """Return what a source has done, as a sentence."""
+    skipped = f" {counts['skipped']} skipped that were no finite numbers,"
+    return (
+        f"{name}: {counts['readings']} readings,{skipped if counts['skipped'] else ''}"
+        f" {counts['published']} intervals sent, {counts['answered']} requests answered,"
+        f" {counts['ignored']} messages ignored"
+    )

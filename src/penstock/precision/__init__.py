@@ -2,17 +2,18 @@
 
 A `Source` holds a value that changes, a `Cache` intervals of many values. A query says how wide its
 answer may be. Wide intervals save messages from sources and cost refreshes by queries, narrow ones
-the reverse; a width rule (`rules`) finds the balance. `docs/precision.md` is the guide.
+the reverse; a width rule (`rules`) balances both. `docs/precision.md` is the guide.
+
+Also here: the compiled `simulator` of the rules, `thinning` for many keys at once (on Spark),
+`wire` for sources and caches that communicate through MQTT, and a demonstration on weather data.
 """
 
-from .asking import Answer, Asking
-from .cache import Cache
-from .costs import Costs, make_costs
-from .interval import Interval
-from .message import Refresh
+from .interval import Interval, Refresh
+from .interval_cache import Answer, Asking, Cache
+from .interval_source import Source
 from .queries import Query, parse
-from .simulator import Outcome, Recorded, Workload, best_fixed, replay, simulate
-from .source import Source
+from .rule import Costs, make_costs
+from .simulator import Recorded, Simulated, Workload, best_fixed, replay, simulate
 
 __all__ = [
     "Answer",
@@ -20,10 +21,10 @@ __all__ = [
     "Cache",
     "Costs",
     "Interval",
-    "Outcome",
     "Query",
     "Recorded",
     "Refresh",
+    "Simulated",
     "Source",
     "Workload",
     "best_fixed",

@@ -1,18 +1,30 @@
-"""Numbers as floats that are sure to lie on one side of them, and sums without any rounding.
+"""Numbers from outside: checked, exact as fractions, and rounded outward to floats.
 
-A bound that is rounded to the nearest float may exclude the truth. So bounds are computed exactly,
-as fractions, and rounded once, outward.
+A bound that is rounded to the nearest float may exclude the true value. So bounds are computed
+exactly, as fractions, and rounded once, outward. The `check_` functions reject a bad argument with
+one sentence that names it.
 """
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-Exact = Fraction | float  # floats stand for infinities alone
+from ..errors import BadInput
+
+Exact = Fraction | float  # a float stands for an infinity only
+LONGEST = 40  # characters of a value in an error message
+
+
+def to_float(number: Any) -> float:
+    """Return the nearest float, or an infinity if the number is beyond all floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def down(number: Any) -> float:
@@ -21,8 +33,8 @@ def down(number: Any) -> float:
     >>> down(9007199254740993), down(Fraction(1, 3)) < Fraction(1, 3), down(10**400)
     (9007199254740992.0, True, 1.7976931348623157e+308)
     """
-    number, near = _plain(number), nearest(number)
-    return near if near <= number else math.nextafter(near, -math.inf)
+    near = to_float(number)
+    return near if near <= _plain(number) else math.nextafter(near, -math.inf)
 
 
 def up(number: Any) -> float:
@@ -31,59 +43,56 @@ def up(number: Any) -> float:
     >>> up(9007199254740993), up(0.1), up(10**400)
     (9007199254740994.0, 0.1, inf)
     """
-    number, near = _plain(number), nearest(number)
-    return near if near >= number else math.nextafter(near, math.inf)
-
-
-def nearest(number: Any) -> float:
-    """Return a number as a float; as an infinity where it is beyond all floats."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+    near = to_float(number)
+    return near if near >= _plain(number) else math.nextafter(near, math.inf)
 
 
 def is_rounded(number: Any) -> bool:
-    """Tell whether a number is not itself a float.
+    """Tell whether no float equals a number.
 
     >>> is_rounded(2**53), is_rounded(2**53 + 1), is_rounded(np.int64(2**53 + 1))
     (False, True, True)
     """
-    return nearest(number) != _plain(number)
+    return to_float(number) != _plain(number)
+
+
+def _plain(number: Any) -> Any:
+    """Return an integer of NumPy as a Python integer, which compares with floats exactly."""
+    return int(number) if isinstance(number, Integral) else number
 
 
 def exact(number: float) -> Exact:
-    """Return a float as a fraction, an infinity as itself."""
+    """Return a float as a fraction, and an infinity unchanged."""
     return Fraction(number) if math.isfinite(number) else number
 
 
-def width(low: Exact, high: Exact) -> Exact:
-    """Return how far apart two ends are, exactly.
+def exact_width(low: Exact, high: Exact) -> Exact:
+    """Return the exact distance between two ends.
 
-    >>> width(Fraction(1, 3), Fraction(1)), width(-math.inf, Fraction(1))
+    >>> exact_width(Fraction(1, 3), Fraction(1)), exact_width(-math.inf, Fraction(1))
     (Fraction(2, 3), inf)
     """
     known = isinstance(low, Fraction) and isinstance(high, Fraction)
     return high - low if known else math.inf
 
 
-def total(numbers: Sequence[float]) -> Exact:
-    """Return the exact sum; of numbers with an infinity, that infinity.
+def exact_sum(numbers: Sequence[float]) -> Exact:
+    """Return the exact sum; if one of the numbers is infinite, that infinity.
 
-    >>> total([0.1] * 10) == 10 * Fraction(0.1), total([1e308, 1e308, -1e308]) == Fraction(1e308)
+    >>> exact_sum([0.1] * 10) == 10 * Fraction(0.1), exact_sum([1e308] * 2) == 2 * Fraction(1e308)
     (True, True)
     """
     try:
         rest = math.fsum(numbers)
         if math.isinf(rest):
             return rest
-        # What fsum rounds off is again a sum of the same numbers, less what is known of it.
+        # The rounding error of fsum is again the sum of the numbers less the parts known so far.
         parts = []
         while rest:
             parts.append(rest)
             rest = math.fsum((*numbers, *(-part for part in parts)))
         return sum(map(Fraction, parts), Fraction(0))
-    except OverflowError:  # the sum, or a sum on the way to it, is beyond all floats
+    except OverflowError:  # the sum or a partial sum is beyond all floats
         infinite = [number for number in numbers if math.isinf(number)]
         return infinite[0] if infinite else sum(map(Fraction, numbers), Fraction(0))
 
@@ -97,10 +106,63 @@ def add_down(numbers: np.ndarray, more: float) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         made = numbers + more
         there = made - numbers
-        error = (numbers - (made - there)) + (more - there)  # Knuth: exactly what was rounded off
+        error = (numbers - (made - there)) + (more - there)  # Knuth: the exact rounding error
         return np.where((error < 0) | (made == np.inf), np.nextafter(made, -np.inf), made)
 
 
-def _plain(number: Any) -> Any:
-    """Return NumPy's integers as Python's, which compare with floats exactly."""
-    return int(number) if isinstance(number, Integral) else number
+def check_number(name: str, value: Any, low: float = -math.inf, *, above: bool = False) -> float:
+    """Return a finite number of at least `low`, or above it; reject everything else.
+
+    >>> check_number("delta", 2, 0)
+    2.0
+    >>> check_number("delta", -1, 0)
+    Traceback (most recent call last):
+    penstock.errors.BadInput: delta must be a number of at least 0, got -1
+    """
+    if _is_real(value) and (value > low or (value == low and not above)):
+        found = to_float(value)
+        if math.isfinite(found):
+            return found
+    bound = f"number above {low:g}" if above else f"number of at least {low:g}"
+    bound = "finite number" if low == -math.inf else bound
+    raise BadInput(f"{name} must be a {bound}, got {shown(value)}")
+
+
+def check_width(name: str, value: Any) -> float:
+    """Return a width: a number of at least 0, or infinity.
+
+    >>> check_width("tau_inf", float("inf"))
+    inf
+    """
+    if _is_real(value) and value >= 0:
+        return to_float(value)
+    raise BadInput(f"{name} must be a number of at least 0, or inf, got {shown(value)}")
+
+
+def check_count(name: str, value: Any, low: int) -> int:
+    """Return a whole number of at least `low`.
+
+    >>> check_count("sources", 0, 1)
+    Traceback (most recent call last):
+    penstock.errors.BadInput: sources must be a whole number of at least 1, got 0
+    """
+    if _is_real(value) and value == value // 1 and value >= low:
+        return int(value)
+    raise BadInput(f"{name} must be a whole number of at least {low}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Return the text of a value for an error message, shortened if it is long.
+
+    >>> shown("warm"), shown(10**100), shown(10**5000)
+    ("'warm'", '1000000000000000000000000000000000000000...', 'an int too long to be written')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write integers of more than 4,300 digits
+        return f"an {type(value).__name__} too long to be written"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

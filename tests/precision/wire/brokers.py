@@ -26,10 +26,15 @@ class Amqtt:
 
     def __init__(self, folder, port=None, certificate=None, private_key=None, user=None):
         self.port = port or free_port()
-        self.options = {"certificate": certificate, "private_key": private_key}
+        self.options = {}
+        if certificate:
+            self.options["listener"] = {"ssl": True, "certfile": certificate}
+            self.options["listener"]["keyfile"] = private_key
         if user:
-            self.options["passwords"] = str(folder / "amqtt-users")
-            (folder / "amqtt-users").write_text(f"{user[0]}:{hashed(user[1])}\n")
+            file = folder / "amqtt-users"
+            file.write_text(f"{user[0]}:{hashed(user[1])}\n")
+            plugin = "amqtt.plugins.authentication.FileAuthPlugin"
+            self.options["plugins"] = {plugin: {"password_file": str(file)}}
         self.start()
 
     def start(self):

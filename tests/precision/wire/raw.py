@@ -62,10 +62,10 @@ def interval(value=20.0, number=1, run=7, **changes):
 def blink(client):
     """Break the connection of one of our clients; it comes back."""
     until(lambda: client.up)
-    client._link._client.socket().shutdown(socket.SHUT_RDWR)
+    client._client.socket().shutdown(socket.SHUT_RDWR)
 
 
 def kill(client):
     """Break it as if the process had died."""
-    client._link._client._reconnect_on_failure = False
+    client._client._reconnect_on_failure = False
     blink(client)

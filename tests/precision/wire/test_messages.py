@@ -1,4 +1,4 @@
-"""Payloads, names and readings: what is written can be read, and nothing else can."""
+"""Names, and the content of messages: what is written can be read, and nothing else can."""
 
 import itertools
 import json
@@ -10,20 +10,22 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.precision import Interval, Refresh
-from penstock.precision.wire.names import check_name, check_pattern, is_name, matches
-from penstock.precision.wire.payload import (
+from penstock.precision.wire.messages import (
     BadPayload,
+    Presence,
     Request,
-    State,
     Told,
+    check_name,
+    check_pattern,
+    is_name,
+    matches,
+    read_presence,
     read_refresh,
     read_request,
-    read_state,
+    write_presence,
     write_refresh,
     write_request,
-    write_state,
 )
-from penstock.precision.wire.readings import from_command, from_file, read_lines
 from tests.precision.wire.raw import interval
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -59,13 +61,13 @@ def test_whole_numbers_that_no_float_equals_are_rounded_outward():
     assert told.rounded
 
 
-def test_requests_and_states_survive_the_wire():
+def test_requests_and_presences_survive_the_wire():
     for request in (Request("hall", 0.5), Request("hall", 0.0, "penstock/reply/x", "7")):
         assert read_request(write_request(request)) == request
-    for state in (State(7, True), State(8, False)):
-        assert read_state(write_state(state)) == state
+    for presence in (Presence(7, True), Presence(8, False)):
+        assert read_presence(write_presence(presence)) == presence
     with pytest.raises(BadPayload):  # beyond every time of day
-        read_state(write_state(State(2**53, True)))
+        read_presence(write_presence(Presence(2**53, True)))
 
 
 GOOD = json.loads(interval())
@@ -95,7 +97,7 @@ NONSENSE += [interval().replace(b"20.0", b"1e999"), interval().replace(b"20.0", 
 
 
 @pytest.mark.parametrize("payload", NONSENSE, ids=range(len(NONSENSE)))
-@pytest.mark.parametrize("read", [lambda p: read_refresh("hall", p), read_request, read_state])
+@pytest.mark.parametrize("read", [lambda p: read_refresh("hall", p), read_request, read_presence])
 def test_refuses_what_is_no_message(read, payload):
     with pytest.raises(BadPayload):
         read(payload)
@@ -103,7 +105,7 @@ def test_refuses_what_is_no_message(read, payload):
 
 @given(st.binary(max_size=60))
 def test_no_payload_does_harm(payload):
-    for read in (lambda p: read_refresh("hall", p), read_request, read_state):
+    for read in (lambda p: read_refresh("hall", p), read_request, read_presence):
         with pytest.raises(BadPayload):
             read(payload)
 
@@ -144,41 +146,3 @@ def test_patterns():
     for bad in ("a/#/b", "a+", "a/b#"):
         with pytest.raises(BadInput, match="a pattern of keys"):
             check_pattern(bad)
-
-
-def test_readings_of_a_file_are_checked_to_the_end_first(tmp_path):
-    file = tmp_path / "readings.txt"
-    file.write_text("Living Room/temp 21\n\nhall 1e1\n")
-    assert list(from_file(str(file), None)) == [("Living Room/temp", 21.0), ("hall", 10.0)]
-    file.write_text("hall 20\nhall warm\n")
-    with pytest.raises(BadInput, match=r"line 2 of .* must be a key and a number, got"):
-        next(from_file(str(file), None))
-    file.write_bytes(b"hall \xff\n")
-    with pytest.raises(BadInput, match="cannot be read: it is not text"):
-        next(from_file(str(file), None))
-    with pytest.raises(BadInput, match="cannot be read: No such file"):
-        next(from_file(str(tmp_path / "none"), None))
-
-
-@pytest.mark.parametrize("line", ["warm", "1 2", "0x10"])
-def test_refuses_what_is_no_number(line):
-    with pytest.raises(BadInput, match="line 1 of it must be a number, got"):
-        next(read_lines([line], "it", key="hall"))
-
-
-def test_readings_may_be_no_finite_numbers_and_whole_ones_are_exact():
-    lines = ["nan", "-inf", "1e400", str(2**53 + 1), "-9007199254740993", "20", "9" * 400]
-    values = [reading.value for reading in read_lines(lines, "it", key="hall")]
-    assert math.isnan(values[0])
-    assert values[1:] == [-math.inf, math.inf, 2**53 + 1, -(2**53) - 1, 20.0, math.inf]
-
-
-def test_readings_of_a_command():
-    found = from_command("echo 1; echo 2", "hall", every=0)
-    assert list(itertools.islice(found, 3)) == [("hall", 1.0), ("hall", 2.0), ("hall", 1.0)]
-    with pytest.raises(BadInput, match="ended with code 3: no sensor"):
-        next(from_command("echo no sensor >&2; exit 3", "hall", every=0))
-    with pytest.raises(BadInput, match=r"took more than 0\.01 seconds"):
-        next(from_command("exec sleep 60", "hall", every=0, most=0.01))
-    with pytest.raises(BadInput, match="every must be a number of at least 0, got -1"):
-        next(from_command("echo 1", "hall", every=-1))

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from penstock.errors import BadInput, Unreachable
-from penstock.precision.wire import Broker, find_broker, handshake
-from penstock.precision.wire.handshake import first_contact
+from penstock.precision.wire import Broker, find_broker, link
+from penstock.precision.wire.link import first_contact
 
 from .brokers import PATIENCE, Amqtt, address, free_port, until
 from .conftest import Corner
@@ -36,7 +36,7 @@ def certificate(tmp_path_factory):
 @needs_openssl
 def test_tls_and_a_password(kind, certificate, tmp_path, monkeypatch):
     if kind is Amqtt:  # leaves who comes with MQTT 5 and a password without an answer
-        monkeypatch.setattr(handshake, "OLDER_AFTER", 0.3)
+        monkeypatch.setattr(link, "OLDER_AFTER", 0.3)
     running = kind(
         tmp_path, certificate=certificate[0], private_key=certificate[1], user=("me", SECRET)
     )
@@ -53,7 +53,7 @@ def test_tls_and_a_password(kind, certificate, tmp_path, monkeypatch):
 
     environment = {"PENSTOCK_MQTT_USER": "me", "PENSTOCK_MQTT_PASSWORD": SECRET[1:]}
     wrong = find_broker(at, ca=certificate[0], environment=environment)
-    with pytest.raises(Unreachable, match=r"lets us in .* (not authori|bad user)") as refused:
+    with pytest.raises(Unreachable, match=r"no connection .* (not authori|bad user)") as refused:
         first_contact(wrong, PATIENCE)
     assert SECRET[1:] not in str(refused.value)
     with pytest.raises(Unreachable, match="its certificate is not trusted"):
@@ -64,7 +64,7 @@ def test_tls_and_a_password(kind, certificate, tmp_path, monkeypatch):
 @needs_openssl
 def test_tls_where_there_is_none(running, certificate):
     broker = Broker("127.0.0.1", running.port, tls=True, ca=certificate[0])
-    with pytest.raises(Unreachable, match="no MQTT broker lets us in at mqtts://127"):
+    with pytest.raises(Unreachable, match="no connection to an MQTT broker at mqtts://127"):
         first_contact(broker, timeout=1)
 
 
@@ -79,7 +79,7 @@ def test_no_broker_there():
     port = free_port()
     with pytest.raises(Unreachable, match=f"mqtt://127.0.0.1:{port}: connection refused; check"):
         first_contact(Broker("127.0.0.1", port), PATIENCE)
-    with pytest.raises(Unreachable, match="no MQTT broker lets us in at mqtt://no-such-host"):
+    with pytest.raises(Unreachable, match="no connection to an MQTT broker at mqtt://no-such-host"):
         first_contact(Broker("no-such-host.invalid", 1883), PATIENCE)
 
 
@@ -101,7 +101,7 @@ def test_a_secret_is_not_shown():
         ("mqtt://here/topic", {}, "must read like"),
         ("mqtt://me:word@here", {}, "must not hold a user or a password"),
         ("here", {"ca": "x.pem"}, "certificates are for mqtts:// addresses, got here"),
-        ("mqtts://here", {"private_key": "x.pem"}, "a private key goes with a certificate"),
+        ("mqtts://here", {"private_key": "x.pem"}, "a private key needs its certificate"),
         ("here", {"password_file": "nowhere.txt"}, "nowhere.txt cannot be read: No such file"),
     ],
 )
@@ -111,7 +111,7 @@ def test_refuses_bad_addresses(address, options, complaint):
 
 
 def test_refuses_a_password_of_nobody_and_no_certificates(tmp_path):
-    with pytest.raises(BadInput, match="a password goes with a user; name one, or set PENSTOCK"):
+    with pytest.raises(BadInput, match="a password needs its user; name one, or set PENSTOCK"):
         find_broker("here", environment={"PENSTOCK_MQTT_PASSWORD": SECRET})
     empty = tmp_path / "empty.pem"
     empty.write_text("nothing")

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli import app
-from penstock.precision.wire.readings import read_lines
+from penstock.cli.readings import feed, read_lines
 
 from .brokers import PATIENCE, address, free_port, until
 from .conftest import Corner
@@ -115,9 +115,9 @@ def test_readings_that_are_no_finite_numbers_are_counted_and_skipped(corner, at,
 def test_a_live_source_survives_a_reading_that_is_no_number(corner):
     """As `penstock precision source --stay` reads it, one line after another."""
     source, cache = corner.source(), corner.cache()
-    source.feed(read_lines(["20", "nan", "40"], "it", key="hall"))
+    skipped = feed(source, read_lines(["20", "nan", "40"], "it", key="hall"))
     until(lambda: cache.known() and cache.bounds("hall") == (38.0, 42.0))
-    assert source.counts["skipped"] == 1
+    assert skipped == 1
 
 
 def test_sums_of_the_largest_readings(corner, at):
@@ -172,8 +172,11 @@ NOWHERE = ["--broker", f"mqtt://127.0.0.1:{PORT}"]
 FED = {"input": "20\n"}
 HALL = ["source", "--key", "hall"]
 BAD = {
-    "no broker": (["query", QUERY, *NOWHERE], f"lets us in at mqtt://127.0.0.1:{PORT}: connection"),
-    "no broker for a source": ([*HALL, *NOWHERE], "no MQTT broker lets us in at mqtt://127"),
+    "no broker": (
+        ["query", QUERY, *NOWHERE],
+        f"MQTT broker at mqtt://127.0.0.1:{PORT}: connection",
+    ),
+    "no broker for a source": ([*HALL, *NOWHERE], "no connection to an MQTT broker at mqtt://127"),
     "no query": (["query", "average of it"], "must read like 'avg(sensor/+/temp) within 0.5'"),
     "no such query": (["query", "mean(x) within 1"], "must be one of sum, avg, max, min, count"),
     "delta": (["query", "avg(x) within -1"], "delta must be a number of at least 0, got -1"),
@@ -186,7 +189,10 @@ BAD = {
     "rule": ([*HALL, "--rule", "adapted", *NOWHERE], "did you mean 'adaptive'"),
     "width": ([*HALL, "--rule", "static:width=-1", *NOWHERE], "width must be a number of at least"),
     "width nan": ([*HALL, "--rule", "static:width=nan", *NOWHERE], "width must be a number of at"),
-    "moving": ([*HALL, "--rule", "growing", *NOWHERE], "on a wire choose another rule"),
+    "moving": (
+        [*HALL, "--rule", "growing", *NOWHERE],
+        "intervals of rule 'growing' move with time",
+    ),
     "cost": ([*HALL, "--cost-query", -2, *NOWHERE], "refresh must be a number above 0, got -2"),
     "cost nan": ([*HALL, "--cost-value", "nan", *NOWHERE], "must be a number above 0, got nan"),
     "silence": (
@@ -225,10 +231,10 @@ def test_a_value_that_is_no_number():
     assert "line 1 of the standard input must be a number, got 'warm'" in result.stderr
 
 
-def test_nobody_of_that_name(corner, at):
+def test_a_query_about_an_unknown_key_is_rejected(corner, at):
     result = call("query", QUERY, *at)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "nothing was heard of 'sensor/+/temp' at mqtt://127.0.0.1" in result.stderr
+    assert "no message was received about 'sensor/+/temp' at mqtt://127.0.0.1" in result.stderr
 
 
 def test_a_port_that_is_taken(running):

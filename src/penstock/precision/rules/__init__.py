@@ -1,34 +1,20 @@
-"""The width rules: one file each, and `ALL` as the only registry."""
+"""The width rules, and `ALL` as the only registry: the contract is in `precision/rule.py`."""
 
 from ...core.options import nearest, read_options
 from ...errors import BadInput
-from ..costs import Costs, make_costs
-from ..rule import Rule, Tuned
-from .adaptive import ADAPTIVE
-from .divergence import DIVERGENCE
-from .exact import EXACT
-from .growing import GROWING
-from .majority import MAJORITY
+from ..rule import Costs, Rule, Tuned, make_costs
+from .adaptive import ADAPTIVE, GROWING, MAJORITY, STATIC, UNCENTRED
+from .rivals import DIVERGENCE, EXACT
 from .settling import SETTLING
-from .static import STATIC
-from .uncentred import UNCENTRED
 
-ALL: tuple[Rule, ...] = (
-    ADAPTIVE,
-    SETTLING,
-    STATIC,
-    UNCENTRED,
-    GROWING,
-    MAJORITY,
-    EXACT,
-    DIVERGENCE,
-)
+LIVE: tuple[Rule, ...] = (ADAPTIVE, SETTLING, STATIC, UNCENTRED, GROWING, MAJORITY)
+ALL = (*LIVE, EXACT, DIVERGENCE)  # the last two are for simulations only
 
 __all__ = ["ALL", "tune"]
 
 
 def tune(text: str, costs: Costs | None = None) -> Tuned:
-    """Return the rule that is asked for as `NAME` or `NAME:key=value,...`, ready for these costs.
+    """Return the rule that is written as `NAME` or `NAME:key=value,...`, ready for these costs.
 
     >>> tune("adaptive:alpha=0.1,tau_inf=inf").par.factor
     1.1

@@ -1,59 +1,58 @@
-"""A width that settles where the cost is least, and moves at once when the pace changes. Ours.
+"""A width that converges to the least cost, and moves at once when the pace changes. Ours.
 
 The adaptive rule never rests: each refresh moves the width by the factor 1 + α, so the width keeps
-wandering, and pays about ln(1 + α) / 3 of the cost for it. A small α wanders less and takes longer
-to find its way. And what it balances, ρ P_vr against P_qr, is the least cost only if P_vr falls as
-1/W² and P_qr grows as W. Neither is so in general; not even for a random walk, because a refresh by
-a query also centres the interval anew, so that P_vr falls faster (`docs/precision.md`).
+wandering, which adds about ln(1 + α) / 3 to the cost. A small α wanders less and converges slowly.
+And the balance that it seeks, ρ P_vr = P_qr, is the least cost only if P_vr falls as 1/W² and P_qr
+grows as W. Neither holds in general; not even for a random walk, because a refresh by a query also
+centres the interval anew, so that P_vr falls faster (`docs/precision.md`).
 
-This rule goes by four ideas:
+This rule combines four ideas:
 
 - *Both steepnesses are measured.* With P_vr ∝ W^-e and P_qr ∝ W^h the cost is least where
-  e C_vr P_vr = h C_qr P_qr. A second, *shadow* interval, narrower by SHADOW and sent to nobody, is
-  kept at the source. How often the value leaves it tells e; which queries would have been content
-  with it tells h.
+  e C_vr P_vr = h C_qr P_qr. The source keeps a second, *shadow* interval, narrower by SHADOW, which
+  it does not send. How often the value leaves it gives e; which queries it would have satisfied
+  gives h.
 - *The gain falls.* The logarithm of the width goes up when the value leaves and down when a query
   asks, in steps that cancel out at the least cost. Their size is 1 / (slope × n) after n turns, the
-  best average of what n turns say, until n reaches `memory`. A run in one direction that chance
-  would hardly bring forth shows that the width is far off, and n begins anew.
-- *The source looks at its own steps.* With steps c times as large the best width is c ** (2/3)
-  times as wide. So what is learnt is the width for steps of size 1, and what is sent is that times
-  the ⅔rd power of the average step of late.
-- *It begins with a guess*: four average steps, and no more than what the first queries needed.
+  best average over n turns, until n reaches `memory`. A run in one direction that is improbable at
+  the best width shows that the width is far off, and n starts again.
+- *The source measures its own steps.* With steps c times as large the best width is c ** (2/3)
+  times as wide. So the rule learns the width for steps of size 1, and sends that times the ⅔rd
+  power of the recent average step.
+- *It begins with a guess*: four average steps, and no more than the first queries needed.
 """
 
 import math
 from typing import NamedTuple
 
-from ..checks import count, number
-from ..costs import Costs
-from ..rule import ASKED, SPOKE, WIDTH, Rule, hook
+from ..rounding import check_count, check_number
+from ..rule import ASKED, SPOKE, WIDTH, Costs, Rule, hook
 
 # Places in the memory:
 LEARNT = 1  # logarithm of the width for steps of size 1
 TURNS, RUN = 2, 3  # turns so far; refreshes of one kind in a row, those by queries below 0
-LAST, STEP, STEPS = 4, 5, 6  # the last value, the average step of late, steps seen
+LAST, STEP, STEPS = 4, 5, 6  # the last value, the recent average step, steps seen
 CENTRE, REACH = 7, 8  # the shadow interval: as far as REACH from CENTRE
 LEFT, LEFT_SHADOW = 9, 10  # how often the value left the interval, and the shadow
-ASKS, ASKS_SHADOW = 11, 12  # queries that asked, and that would have asked of the shadow too
+ASKS, ASKS_SHADOW = 11, 12  # queries that asked, and that would also have asked of the shadow
 UNASKED, PER_ASK = 13, 14  # steps since a query asked, and on average
 
 SHADOW = 1.15  # the interval is so many times as wide as its shadow
 FIRST_GUESS = 4.0  # steps
 EXPECTED = 2.4  # e of a random walk at ρ = 1; h is 1 for needs that are spread evenly
-BELIEF, COUNTED = 20.0, 500.0  # refreshes that the guesses of e and h are worth, and most counted
+BELIEF, COUNTED = 20.0, 500.0  # refreshes that the guesses of e and h weigh, and most counted
 FLATTEST, STEEPEST = 0.02, 20.0  # bounds of e and h
-EXACT = 0.01  # steps: a narrower interval keeps no change from being sent, so it may as well be 0
+EXACT = 0.01  # steps: a narrower interval saves no message, so it is sent as 0
 LARGEST_GAIN = 0.7  # doubles the width
-CHANCE = 0.001  # runs less likely than this mean something
-FARTHEST = 600.0  # a logarithm whose power still is a number
-LARGEST = 1e300  # steps, far from the end of what floats can hold
-ANEW = 2.0  # turns to go on with after such a run
+CHANCE = 0.001  # the probability below which a run shows that the width is far off
+FARTHEST = 600.0  # a logarithm whose power is still a finite float
+LARGEST = 1e300  # steps, far from the largest float
+ANEW = 2.0  # the number of turns after such a run
 FIRST_ASKS = 3.0  # queries whose needs bound the width itself
 
 
 class Par(NamedTuple):
-    """What a message is worth, and how long to remember."""
+    """The price of a message, and the lengths of the averages."""
 
     price: float  # C_vr / C_qr
     memory: float  # turns that are averaged over
@@ -72,15 +71,15 @@ def make(
     """
     return Par(
         costs.value / costs.query,
-        float(count("memory", memory, 1)),
-        float(count("pace", pace, 1)),
-        number("width", width, 0, above=True),
+        float(check_count("memory", memory, 1)),
+        float(check_count("pace", pace, 1)),
+        check_number("width", width, 0, above=True),
         1.0 if stale else 0.5,
     )
 
 
 def start(par: Par) -> tuple[float, ...]:
-    """Return a memory that has seen nothing."""
+    """Return a memory of no updates and no refreshes."""
     shadow = BELIEF * SHADOW**EXPECTED, BELIEF, BELIEF / SHADOW
     return (
         *(par.width, math.log(par.width), 1.0, 0.0, math.nan, 0.0, 0.0),
@@ -90,8 +89,8 @@ def start(par: Par) -> tuple[float, ...]:
 
 @hook
 def on_update(par, memory, value, now):
-    """Average the steps, and see whether the value left the shadow."""
-    step = min(abs(value - memory[LAST]), LARGEST)  # NaN of the first value
+    """Average the steps, and notice when the value leaves the shadow."""
+    step = min(abs(value - memory[LAST]), LARGEST)  # NaN for the first value
     memory[LAST] = value
     if step > 0:
         memory[STEPS] += 1.0
@@ -137,8 +136,8 @@ def _steepnesses(par, memory):
     """Return e and h."""
     falls = _steepness(memory[LEFT_SHADOW], memory[LEFT])
     rises = _steepness(memory[ASKS], memory[ASKS_SHADOW])
-    # Where narrowing seems to spare no query the way leads up, to no copy at all. Every value would
-    # then be asked for; if that costs more than to send every change, the way must lead down.
+    # Where narrowing seems to save no query the width grows until there is no copy at all. Then a
+    # query asks for every value; if that costs more than sending every change, it must shrink.
     if memory[PER_ASK] * par.price < 1:
         rises = max(rises, 1.0)
     return falls, rises
@@ -169,7 +168,7 @@ def _move(par, memory, why):
 
 @hook
 def on_refresh(par, memory, why, value, now, need, draw):
-    """Learn from the refresh, then scale what is learnt with the steps."""
+    """Learn from the refresh, then scale the learnt width with the steps."""
     if why == SPOKE:
         return
     in_shadow = need < memory[WIDTH] / SHADOW
@@ -197,7 +196,7 @@ def shape(par, memory, value):
 
 SETTLING = Rule(
     "settling",
-    "settles where the cost is least, and follows the pace of the value; ours",
+    "converges to the least cost, and follows the pace of the value; ours",
     make,
     start,
     on_refresh,

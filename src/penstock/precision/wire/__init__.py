@@ -1,12 +1,13 @@
-"""Sources and caches that talk through an MQTT broker.
+"""Sources and caches that communicate through an MQTT broker.
 
-A `SourceClient` publishes each interval as a retained message, so that a cache that comes late has
-all of them at once; a `CacheClient` asks for exact values by request and answer. MQTT 5, or 3.1.1
-where the broker knows no better. Needs the package paho-mqtt: `pip install 'penstock[mqtt]'`.
+A `SourceClient` publishes each interval as a retained message, so that a cache that connects later
+receives all of them at once; a `CacheClient` requests exact values from the sources. MQTT 5, or
+3.1.1 where the broker speaks no other. Needs the package paho-mqtt: `pip install 'penstock[mqtt]'`.
+`trial` has a broker for trials on one machine.
 """
 
-from .broker import Broker, find_broker
-from .cache import CacheClient, Found
-from .source import SourceClient
+from .address import Broker, find_broker
+from .cache_client import CacheClient, Found
+from .source_client import SourceClient
 
 __all__ = ["Broker", "CacheClient", "Found", "SourceClient", "find_broker"]

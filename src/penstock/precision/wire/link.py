@@ -1,88 +1,211 @@
-"""A connection to the broker that comes back by itself.
+"""A client of the broker, whose connection is restored whenever it breaks.
 
-The only file that knows paho. MQTT 5 is spoken where the broker can, and 3.1.1 where it cannot; the
-difference ends here, except that 3.1.1 has no room for where to reply (`Message.reply`) and for how
-long a message waited at the broker.
+The only file that knows paho. It speaks MQTT 5 where the broker can, and 3.1.1 where it cannot. No
+other file sees the difference, except that 3.1.1 has no fields for the topic of an answer
+(`Message.reply`) and for how long a message waited at the broker.
 """
 
 import socket
+import ssl
 import threading
+import time
 import uuid
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
 
 from ...errors import PenstockError, Unreachable
-from .broker import Broker
-from .handshake import make_client
+from ...extras import need
+from .address import Broker
+from .messages import BadPayload, Topics, check_name
 
-SOON, LATER = 0.25, 8.0  # seconds until one tries to connect again: at first, and at most
-WINDOW = 500  # messages that are given to the network and not yet written
-YEAR = 365 * 24 * 3600  # after which a broker may forget what it retains
+STEP = 0.05  # seconds to wait for the network at a time
+ECHO, ECHO_EVERY = b"echo", 0.5  # a message to ourselves, and how often it is sent (seconds)
+OLDER_AFTER = 3.0  # seconds without an answer to MQTT 5, after which 3.1.1 is tried
+SOON, LATER = 0.25, 8.0  # seconds until the next attempt to connect: at first, and at most
+WINDOW = 500  # messages that are passed to the network and not yet written
+YEAR = 365 * 24 * 3600  # seconds, after which a broker may remove what it retains
 
 
 class Message(NamedTuple):
-    """What came from the broker."""
+    """A message from the broker."""
 
     topic: str
     payload: bytes
     retained: bool  # it was there before we subscribed
-    waited: float | None  # seconds that it was at the broker; None: nobody knows
-    reply: str  # where an answer is expected, if at all
-    mark: bytes  # what is to be sent with the answer
+    waited: float | None  # seconds that it was at the broker; None: unknown
+    reply: str  # the topic of the answer, if one is expected
+    mark: bytes  # to be sent with the answer
 
 
-class Handler(Protocol):
-    """Who is told of what happens. All calls come from one thread, the connection's own."""
-
-    def will(self) -> tuple[str, bytes] | None:
-        """Return topic and payload of the last will, anew before each connection."""
-
-    def on_up(self) -> None:
-        """Subscribe, and say what must be said: the broker knows nothing of us."""
-
-    def on_down(self) -> None:
-        """Know that nothing can be heard from now on."""
-
-    def on_message(self, message: Message) -> None:
-        """Take a message; must not raise."""
-
-    def on_room(self) -> None:
-        """More can be sent. Must not wait for anyone who might be sending."""
+def make_client(broker: Broker, protocol: int, name: str) -> Any:
+    """Return a client of paho that is not connected yet."""
+    mqtt = need("paho.mqtt.client", "MQTT")
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=name, protocol=protocol)
+    client.on_socket_open = _no_delay
+    if broker.tls:
+        client.tls_set_context(broker.context())
+    if broker.user:
+        client.username_pw_set(broker.user, broker.password)
+    return client
 
 
-class Link:
-    """A connection to a broker."""
+def _no_delay(_: Any, __: Any, opened: socket.socket) -> None:
+    """Send small messages at once: a request must not wait for more data."""
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def __init__(self, broker: Broker, handler: Handler, keepalive: int):
+
+def _new_id() -> str:
+    return f"penstock-{uuid.uuid4().hex[:12]}"
+
+
+def first_contact(
+    broker: Broker, timeout: float, topic: str = "", echo: str = ""
+) -> tuple[int, bytes]:
+    """Find out which MQTT a broker speaks, or raise one sentence that says why it cannot be used.
+
+    Uses a connection of its own, without a last will: an old broker, which does not know the format
+    of the newer protocol, can at least read the protocol's number.
+
+    topic: read also what is retained there; echo: a topic of our own, which marks its end.
+
+    Returns the protocol, 5, or 4 for MQTT 3.1.1, and the retained message.
+    """
+    problem = ""
+    for protocol, patience in ((5, min(timeout, OLDER_AFTER)), (4, timeout)):
+        visit = _Visit(broker, protocol, patience)
+        problem = visit.connect()
+        if not problem:
+            return protocol, visit.look(topic, echo) if topic else b""
+        if not visit.may_be_older:
+            break
+    raise Unreachable(
+        f"no connection to an MQTT broker at {broker}: {problem}; check the address, or start one"
+        " there"
+    )
+
+
+class _Visit:
+    """One short connection."""
+
+    def __init__(self, broker: Broker, protocol: int, timeout: float):
+        self.may_be_older = False
+        self._broker = broker
+        self._timeout = timeout
+        self._received: dict[str, bytes] = {}
+        self._reasons: list[Any] = []
+        self._client = make_client(broker, protocol, _new_id())
+        self._client.connect_timeout = timeout
+        self._client.on_connect = lambda _, __, flags, reason, more: self._reasons.append(reason)
+        self._client.on_message = lambda _, __, message: self._received.update(
+            {message.topic: message.payload}
+        )
+
+    def connect(self) -> str:
+        """Connect; return the problem, or an empty text."""
+        try:
+            self._client.connect(self._broker.host, self._broker.port)
+        except ssl.SSLCertVerificationError as error:
+            return f"its certificate is not trusted ({error.verify_message})"
+        except ssl.SSLError as error:
+            return f"TLS failed ({error.reason or error})"
+        except OSError as error:
+            late = isinstance(error, TimeoutError)
+            return "it does not answer" if late else (error.strerror or str(error)).lower()
+        closed = self._wait(lambda: bool(self._reasons))
+        if not self._reasons:
+            self.may_be_older = True
+            return "it closed the connection" if closed else "it does not answer"
+        reason = self._reasons[0]
+        self.may_be_older = reason == "Unsupported protocol version"
+        return str(reason).lower() if reason.is_failure else ""
+
+    def look(self, topic: str, echo: str) -> bytes:
+        """Return the message that is retained at a topic, and disconnect."""
+        # The echo comes after all retained messages, since it is sent after the subscription.
+        self._client.subscribe([(topic, 0), (echo, 0)])
+        self._client.publish(echo, ECHO)
+        self._wait(lambda: echo in self._received)
+        self._client.disconnect()
+        return self._received.get(topic, b"")
+
+    def _wait(self, done: Callable[[], bool]) -> bool:
+        """Wait for a condition, up to the timeout; tell whether the broker has disconnected."""
+        ends = time.monotonic() + self._timeout
+        closed = False
+        while not (closed or done()) and time.monotonic() < ends:
+            closed = self._client.loop(timeout=STEP) != 0
+        return closed
+
+
+class Client:
+    """The common part of a source and a cache: a connection to the broker.
+
+    Subclasses override `_will`, `_on_up`, `_on_down`, `_on_room` and `_take`, which one thread
+    calls, the connection's own.
+    """
+
+    def __init__(self, broker: Broker, root: str, keepalive: int, counted: Iterable[str]):
         self.broker = broker
-        self.id = f"penstock-{uuid.uuid4().hex[:12]}"
-        self._handler = handler
+        self.id = _new_id()
+        self.counts = Counter(dict.fromkeys(counted, 0))
+        self._topics = Topics(check_name("the root of the topics", root))
         self._keepalive = keepalive
         self._up = threading.Event()
         self._opened = threading.Event()
-        self._refused: list[str] = []
-        self._asked: dict[int | None, list[str]] = {}  # subscriptions on their way, by their number
+        self._rejected: list[str] = []
+        self._asked: dict[int | None, list[str]] = {}  # subscriptions in flight, by their number
         self._counting = threading.Lock()
-        self._given = self._written = 0
+        self._passed = self._written = 0
         self._client: Any = None
         self._retained: Any = None
 
-    @property
-    def up(self) -> bool:
-        """Whether there is a connection now."""
-        return self._up.is_set()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
 
     @property
-    def speaks_5(self) -> bool:
+    def up(self) -> bool:
+        """Whether there is a connection to the broker now."""
+        return self._up.is_set()
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._disconnect()
+
+    # ------------------------------------------------------------ for subclasses to override
+
+    def _will(self) -> tuple[str, bytes] | None:
+        """Return topic and payload of the last will, anew before each connection."""
+        return None
+
+    def _on_up(self) -> None:
+        """Subscribe and announce: after a new connection the broker knows nothing of us."""
+
+    def _on_down(self) -> None:
+        """Handle a broken connection: no messages arrive from now on."""
+
+    def _on_room(self) -> None:
+        """Continue to send. Must not wait for a thread that might be sending."""
+
+    def _take(self, message: Message) -> None:
+        """Take a message, or raise `BadPayload`."""
+
+    # ------------------------------------------------------------ for subclasses to call
+
+    @property
+    def _speaks_5(self) -> bool:
         """Whether the broker speaks MQTT 5."""
         return self._client.protocol == 5
 
     @property
-    def room(self) -> int:
+    def _room(self) -> int:
         """How many messages can be sent before the network has to catch up."""
-        return WINDOW - (self._given - self._written)
+        return WINDOW - (self._passed - self._written)
 
-    def open(self, protocol: int, timeout: float) -> None:
+    def _connect(self, protocol: int, timeout: float) -> None:
         """Connect; from now on the connection is kept up."""
         client = self._client = make_client(self.broker, protocol, self.id)
         self._retained = self._properties(retain=True)
@@ -96,15 +219,15 @@ class Link:
         client.connect_async(self.broker.host, self.broker.port, self._keepalive)
         client.loop_start()
         if not self._opened.wait(timeout):
-            self.close()
-            raise Unreachable(f"the broker at {self.broker} let us in once and then no more")
+            self._disconnect()
+            raise Unreachable(f"the broker at {self.broker} accepted one connection and no other")
 
-    def close(self, with_will: bool = False) -> None:
-        """Disconnect. With the will: the broker then says it, which is surer than to say it last.
+    def _disconnect(self, with_will: bool = False) -> None:
+        """Disconnect. With the will: the broker publishes it, which is safer than to send it last.
 
-        A broker may read that we leave before it has handed on what we said (amqtt does).
+        A broker may process the disconnection before it has delivered our messages (amqtt does).
         """
-        if with_will and self.up and not self.speaks_5:
+        if with_will and self.up and not self._speaks_5:
             self._client.socket().shutdown(socket.SHUT_RDWR)
         else:
             self._client.disconnect(self._reason(with_will))
@@ -116,23 +239,22 @@ class Link:
         from paho.mqtt.reasoncodes import ReasonCode
 
         said = "Disconnect with will message" if with_will else "Normal disconnection"
-        return ReasonCode(PacketTypes.DISCONNECT, said) if self.speaks_5 else None
+        return ReasonCode(PacketTypes.DISCONNECT, said) if self._speaks_5 else None
 
-    def subscribe(self, topics: Iterable[str]) -> None:
-        """Ask for messages; what is retained comes in the order of these topics."""
-        asked = list(topics)
-        _, number = self._client.subscribe([(topic, 0) for topic in asked])
-        self._asked[number] = asked
+    def _subscribe(self, topics: list[str]) -> None:
+        """Subscribe to topics; retained messages come in the order of the topics."""
+        _, number = self._client.subscribe([(topic, 0) for topic in topics])
+        self._asked[number] = topics
 
-    def check_allowed(self) -> None:
-        """Complain if the broker does not let us read what we asked for."""
-        if self._refused:
+    def _check_allowed(self) -> None:
+        """Raise an error if the broker has rejected a subscription."""
+        if self._rejected:
             raise PenstockError(
-                f"the broker at {self.broker} does not let us read {self._refused[0]};"
-                " check its access rules, and who we are to it"
+                f"the broker at {self.broker} does not let us read {self._rejected[0]};"
+                " check its access rules, and our user"
             )
 
-    def send(
+    def _send(
         self,
         topic: str,
         payload: bytes,
@@ -145,31 +267,33 @@ class Link:
         if not self.up:
             return False
         with self._counting:
-            self._given += 1
-        plain = retain and not reply and not mark  # most of them, so the same serves for all
+            self._passed += 1
+        plain = retain and not reply and not mark  # most of them, so all share one object
         properties = self._retained if plain else self._properties(retain, reply, mark)
         if self._client.publish(topic, payload, 0, retain, properties).rc != 0:
-            self._on_publish()  # it never will be
+            self._on_publish()  # paho will not call it
             return False
         return True
 
     def _properties(self, retain: bool = False, reply: str = "", mark: bytes = b"") -> Any:
-        if not self.speaks_5:
+        if not self._speaks_5:
             return None
         from paho.mqtt.packettypes import PacketTypes
         from paho.mqtt.properties import Properties
 
         made = Properties(PacketTypes.PUBLISH)
         if retain:
-            made.MessageExpiryInterval = YEAR  # not to be rid of it, but to be told its age
+            made.MessageExpiryInterval = YEAR  # so that the broker tells how old a message is
         if reply:
             made.ResponseTopic = reply
         if mark:
             made.CorrelationData = mark
         return made
 
+    # ------------------------------------------------------------ called by paho
+
     def _on_connecting(self, *_: Any) -> None:
-        will = self._handler.will()
+        will = self._will()
         if will is not None:
             self._client.will_set(*will, qos=1, retain=True)
 
@@ -177,37 +301,38 @@ class Link:
         if reason.is_failure:
             return
         with self._counting:
-            self._given = self._written = 0
-        self._refused.clear()
+            self._passed = self._written = 0
+        self._rejected.clear()
         self._asked.clear()
         self._up.set()
-        self._handler.on_up()
+        self._on_up()
         self._opened.set()
 
     def _on_disconnect(self, *_: Any) -> None:
         self._up.clear()
-        self._handler.on_down()
+        self._on_down()
 
     def _on_subscribe(self, client: Any, _: Any, number: int, reasons: Any, __: Any) -> None:
         for topic, reason in zip(self._asked.pop(number, []), reasons):
             if reason.is_failure:
-                self._refused.append(topic)
+                self._rejected.append(topic)
 
     def _on_publish(self, *_: Any) -> None:
         with self._counting:
             self._written += 1
-        self._handler.on_room()
+        self._on_room()
 
     def _on_message(self, client: Any, _: Any, came: Any) -> None:
-        said = came.properties
-        left = getattr(said, "MessageExpiryInterval", None)
-        self._handler.on_message(
-            Message(
-                came.topic,
-                came.payload,
-                bool(came.retain),
-                None if left is None else float(max(0, YEAR - left)),
-                getattr(said, "ResponseTopic", ""),
-                getattr(said, "CorrelationData", b""),
-            )
+        left = getattr(came.properties, "MessageExpiryInterval", None)
+        message = Message(
+            came.topic,
+            came.payload,
+            retained=bool(came.retain),
+            waited=None if left is None else float(max(0, YEAR - left)),
+            reply=getattr(came.properties, "ResponseTopic", ""),
+            mark=getattr(came.properties, "CorrelationData", b""),
         )
+        try:
+            self._take(message)
+        except BadPayload:
+            self.counts["ignored"] += 1

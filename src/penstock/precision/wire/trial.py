@@ -1,6 +1,6 @@
-"""A broker for trials on this machine alone: amqtt, in a thread, which forgets all at its end.
+"""A broker for trials on this machine alone: amqtt, in a thread; it loses everything at its end.
 
-It speaks MQTT 3.1.1. For anything that lasts take a real one, such as Mosquitto.
+It speaks MQTT 3.1.1. For lasting use take another one, such as Mosquitto.
 """
 
 import asyncio
@@ -12,28 +12,25 @@ from typing import Any
 
 from ...errors import PenstockError
 
+Settings = dict[str, Any] | None
+
 HOST = "127.0.0.1"
+ANYONE = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
 
 
 class TrialBroker:
     """A broker on the loopback interface, from `start` to `stop`.
 
-    port: where it listens; by default wherever there is room.
-    certificate, private_key: files; with them it speaks TLS.
-    passwords: a file of `user:hash` lines, as amqtt reads it; without it everyone is let in.
+    port: by default one that is free.
+    listener, plugins: amqtt's own settings, for TLS and passwords; by default everyone may connect.
     """
 
-    def __init__(
-        self,
-        port: int = 0,
-        certificate: str | None = None,
-        private_key: str | None = None,
-        passwords: str | None = None,
-    ):
+    def __init__(self, port: int = 0, listener: Settings = None, plugins: Settings = None):
         self.port = port or _free_port()
-        self._config = _configure(self.port, certificate, private_key, passwords)
+        listener = {"type": "tcp", "bind": f"{HOST}:{self.port}"} | (listener or {})
+        self._config = {"listeners": {"default": listener}, "plugins": plugins or ANYONE}
         self._loop = asyncio.new_event_loop()
-        # Else it prints an error for everyone who hangs up first.
+        # Otherwise it prints an error for every client that closes its connection first.
         self._loop.set_exception_handler(lambda *_: None)
         self._broker: Any = None
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -58,7 +55,7 @@ class TrialBroker:
         return self
 
     def stop(self) -> None:
-        """Hang up on everyone, and end."""
+        """Close all connections, and end."""
         self._run(self._broker.shutdown())
         self._end()
 
@@ -79,7 +76,7 @@ def _free_port() -> int:
 
 
 class _Steady(dict[str, Any]):
-    """A dictionary that may be changed while someone goes through it.
+    """A dictionary that may be changed during an iteration.
 
     amqtt 0.12 does so with its subscriptions, and then loses messages and connections.
     """
@@ -106,21 +103,7 @@ def _amqtt() -> Any:
             "a broker for trials needs the package amqtt, which cannot be imported here;"
             " pip install amqtt, or start another broker such as Mosquitto"
         ) from None
-    # It logs as errors what is none: who leaves without a word, and who tries a newer protocol.
+    # It logs ordinary events as errors: clients that disconnect, or that try a newer protocol.
     logging.getLogger("amqtt").setLevel(logging.CRITICAL)
     logging.getLogger("transitions").setLevel(logging.CRITICAL)
     return Broker
-
-
-def _configure(
-    port: int, certificate: str | None, private_key: str | None, passwords: str | None
-) -> dict[str, Any]:
-    listener: dict[str, Any] = {"type": "tcp", "bind": f"{HOST}:{port}"}
-    if certificate:
-        listener |= {"ssl": True, "certfile": certificate, "keyfile": private_key}
-    plugins = "amqtt.plugins.authentication."
-    if passwords:
-        allowed: dict[str, Any] = {plugins + "FileAuthPlugin": {"password_file": passwords}}
-    else:
-        allowed = {plugins + "AnonymousAuthPlugin": {"allow_anonymous": True}}
-    return {"listeners": {"default": listener}, "plugins": allowed}

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ...errors import BadInput
-from ...precision.checks import shown
 from ...precision.queries import Query, refreshes
 from ...precision.queries import answer as answered
+from ...precision.rounding import shown
 from ..plan import Names, as_names, check_frame, check_keys, find_column, quote
 from ..workers import check_workers
 from .doubles import as_double, rounded

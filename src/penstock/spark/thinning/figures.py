@@ -1,13 +1,16 @@
-"""What a running thinning tells about itself."""
+"""What a running thinning tells about itself.
+
+`penstock.spark.metrics` reads it in every process, so it loads nothing of `penstock.precision`.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
-from ...precision.thinning import KINDS
 from ..telling import one_a_line
 
 THIN = "penstock_thin"
-COUNTED = ("readings", "queries", *KINDS, "null_key", "null_time", "no_number")
+SENT = ("above", "below", "asked", "spoke", "first")  # KINDS of penstock.precision.thinning
+COUNTED = ("readings", "queries", *SENT, "null_key", "null_time", "no_number")
 COUNTERS = [*COUNTED, "late", "late_queries", "unknown", "keys", "bytes"]
 
 
@@ -23,8 +26,8 @@ class ThinMetrics:
     asked: int  # a query needed the exact value
     spoke: int  # nothing was sent for `max_silence`
     first: int  # the first interval of a key
-    null_keys: int  # dropped rows: they are nobody's
-    null_times: int  # dropped rows: they are of no time
+    null_keys: int  # dropped rows: they belong to no source
+    null_times: int  # dropped rows: their time is unknown
     no_number: int  # dropped rows: value or delta is null or NaN, infinite, or delta is negative
     late: int  # dropped readings: older than the last one of their key
     late_queries: int

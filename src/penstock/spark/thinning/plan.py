@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...precision.costs import Costs
+from ...precision.rule import Costs
 from ...precision.thinning import Thinner
 from ..plan import Input
 

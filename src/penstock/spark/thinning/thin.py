@@ -12,8 +12,8 @@ from pyspark.sql import types as T
 
 from ...core.durations import microseconds
 from ...errors import BadInput
-from ...precision.costs import make_costs
-from ...precision.limits import check_limits
+from ...precision.interval import check_limits
+from ...precision.rule import make_costs
 from ...precision.rules import tune
 from ..assemble import Span, pack
 from ..buckets import labels

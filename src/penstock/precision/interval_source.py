@@ -1,0 +1,235 @@
+"""A source: one value that changes, and for each cache the interval that was sent last.
+
+A pure state machine. Its driver (a simulation, a broker, Spark) passes it new values, requests and
+the time, and delivers the messages that it returns.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import BadInput, BadState
+from .interval import Interval, Refresh, around, check_limits, cut_at_limits, ends
+from .rounding import check_number, is_rounded
+from .rule import ABOVE, ASKED, BELOW, SPOKE, Costs, Rule
+from .rules import tune
+
+FORMAT = 1
+MASK = 2**64 - 1
+
+
+def check_rule(rule: Rule, limited: bool = False, fixed_by: str = "") -> None:
+    """Reject a rule that a source cannot follow.
+
+    limited: there are alarm limits. fixed_by: what carries only intervals that do not move.
+    """
+    if rule.counts_reads:
+        raise BadInput(
+            f"rule {rule.name!r} counts reads that a cache answers by itself, which a source"
+            " does not see; choose another rule, this one is for simulations"
+        )
+    if rule.moves and limited:
+        raise BadInput(
+            f"intervals of rule {rule.name!r} move and could cross an alarm limit;"
+            " choose another rule, or leave out limits"
+        )
+    if rule.moves and fixed_by:
+        raise BadInput(
+            f"intervals of rule {rule.name!r} move with time, which {fixed_by} cannot carry;"
+            " choose another rule, or use a Source"
+        )
+
+
+class Draws:
+    """The random numbers of a source: SplitMix64, as `core.rng`, with one integer as its state."""
+
+    def __init__(self, state: int):
+        self.state = state & MASK
+
+    def uniform(self) -> float:
+        """Draw a number from [0, 1).
+
+        >>> draws = Draws(1)
+        >>> 0 <= draws.uniform() != draws.uniform() < 1
+        True
+        """
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        word = self.state
+        word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
+        return ((word ^ (word >> 31)) >> 11) * 2.0**-53
+
+
+class _Line:
+    """The state that a source keeps for one cache."""
+
+    def __init__(self, memory: Iterable[float], seed: int):
+        self.memory = list(memory)
+        self.draws = Draws(seed)
+        self.interval = Interval(math.nan, math.nan)
+        self.sent = -math.inf
+
+
+class Source:
+    """One value, and the intervals that caches hold of it.
+
+    key: the name of the value.
+    value: its current value, any real number. One that is not a float, such as 2**53 + 1, is sent
+        as the nearest float and marked as `rounded`; intervals contain the number itself.
+    rule: how widths are chosen, `NAME` or `NAME:key=value,...`; each cache has widths of its own.
+    costs: C_vr and C_qr.
+    limits: values that no interval may straddle.
+    max_silence: the longest time between two messages to a cache.
+    run: larger than that of any earlier source of this key, so that its messages count as later.
+
+    >>> source = Source("boiler", 20.0, rule="adaptive:alpha=1,width=4")
+    >>> source.subscribe("north", now=0).interval[:2]
+    (18.0, 22.0)
+    >>> source.update(21.0, now=1)  # still inside: nothing to send
+    {}
+    >>> source.update(23.0, now=2)["north"].interval[:2]  # it left, so the next one is wider
+    (19.0, 27.0)
+    >>> source.ask("north", now=3).interval[:2]  # a query needed it exactly: narrower again
+    (21.0, 25.0)
+    """
+
+    def __init__(
+        self,
+        key: str,
+        value: float,
+        *,
+        rule: str = "settling",
+        costs: Costs | None = None,
+        limits: Iterable[float] = (),
+        max_silence: float = math.inf,
+        seed: int = 0,
+        run: int = 0,
+    ):
+        self.key = key
+        self._set(value)
+        self.limits = check_limits(limits)
+        if max_silence != math.inf:
+            max_silence = check_number("max_silence", max_silence, 0, above=True)
+        self.max_silence = max_silence
+        self.run = run
+        self._tuned = tune(rule, costs)
+        self._costs = costs or Costs()
+        self._seed = seed
+        self._lines: dict[str, _Line] = {}
+        self._number = 0
+        check_rule(self._tuned.rule, bool(self.limits))
+
+    def subscribe(self, cache: str, now: float) -> Refresh:
+        """Begin to inform a cache, and return its first interval."""
+        now = check_number("now", now)
+        seed = self._seed + 0x9E3779B9 * len(self._lines)
+        line = self._lines.setdefault(cache, _Line(self._tuned.start(), seed))
+        return self._send(line, SPOKE, now, 0.0)
+
+    def forget(self, cache: str) -> None:
+        """Stop informing a cache."""
+        self._lines.pop(cache, None)
+
+    def update(self, value: float, now: float) -> dict[str, Refresh]:
+        """Set a new value, and return the messages to send, by cache."""
+        now, before = check_number("now", now), self.value
+        self._set(value)
+        rule, par = self._tuned.rule, self._tuned.par
+        least, most = ends(self.value, self.rounded)
+        found = {}
+        for cache, line in self._lines.items():
+            if self.value != before:
+                rule.on_update(par, line.memory, self.value, now)
+            low, high = line.interval.bounds(now)
+            if most > high or least < low:
+                found[cache] = self._send(line, ABOVE if most > high else BELOW, now, 0.0)
+        return found | self.tick(now)
+
+    def ask(self, cache: str, now: float, need: float = 0.0) -> Refresh:
+        """Answer a query that needs the exact value.
+
+        need: the width of an interval that the query could have used, if it is known.
+        """
+        if cache not in self._lines:
+            known = ", ".join(self._lines) or "none"
+            raise BadInput(
+                f"{self.key!r} has no cache {cache!r}; subscribe it first. Known: {known}"
+            )
+        now, need = check_number("now", now), check_number("need", need, 0)
+        return self._send(self._lines[cache], ASKED, now, need)
+
+    def tick(self, now: float) -> dict[str, Refresh]:
+        """Return the messages to send because time has passed: see `next_deadline`."""
+        now, found = check_number("now", now), {}
+        for cache, line in self._lines.items():
+            if now >= self._until(line):
+                why = BELOW if line.interval.drift > 0 else ABOVE
+                found[cache] = self._send(line, why, now, 0.0)
+            elif now >= line.sent + self.max_silence:
+                found[cache] = self._send(line, SPOKE, now, 0.0)
+        return found
+
+    def next_deadline(self) -> float:
+        """Return when `tick` must be called if nothing happens before; infinity if never."""
+        lines = self._lines.values()
+        times = (min(line.sent + self.max_silence, self._until(line)) for line in lines)
+        return min(times, default=math.inf)
+
+    def save(self) -> dict[str, Any]:
+        """Return the whole state as plain values, for `restore`."""
+        return {
+            "format": FORMAT,
+            "key": self.key,
+            "value": self.value,
+            "rounded": self.rounded,
+            "rule": self._tuned.text,
+            "costs": list(self._costs),
+            "limits": list(self.limits),
+            "max_silence": self.max_silence,
+            "seed": self._seed,
+            "run": self.run,
+            "number": self._number,
+            "lines": {
+                cache: [line.memory[:], line.draws.state, list(line.interval), line.sent]
+                for cache, line in self._lines.items()
+            },
+        }
+
+    @classmethod
+    def restore(cls, saved: dict[str, Any]) -> "Source":
+        """Return a source that continues where `save` left off."""
+        if saved.get("format") != FORMAT:
+            raise BadState(f"a saved source must be of format {FORMAT}, got {saved.get('format')}")
+        options = {name: saved[name] for name in ("rule", "limits", "max_silence", "seed", "run")}
+        source = cls(saved["key"], saved["value"], costs=Costs(*saved["costs"]), **options)
+        source._number = saved["number"]
+        source.rounded = saved.get("rounded", False)
+        for cache, (memory, state, interval, sent) in saved["lines"].items():
+            line = source._lines[cache] = _Line(memory, state)
+            line.interval, line.sent = Interval(*interval), sent
+        return source
+
+    def _set(self, value: float) -> None:
+        self.value = check_number(f"the value of {self.key!r}", value)
+        self.rounded = is_rounded(value)
+
+    def _until(self, line: _Line) -> float:
+        """Return when the value leaves a drifting interval, if neither is changed."""
+        least, most = ends(self.value, self.rounded)
+        return line.interval.until(least if line.interval.drift > 0 else most)
+
+    def _send(self, line: _Line, why: int, now: float, need: float) -> Refresh:
+        """Let the rule learn, and return the next interval."""
+        rule, par = self._tuned.rule, self._tuned.par
+        rule.on_refresh(par, line.memory, why, self.value, now, need, line.draws.uniform())
+        low, high, *motion = rule.shape(par, line.memory, self.value)
+        low, high = cut_at_limits(low, high, self.value, self.limits)
+        low, high = around(low, high, self.value, self.rounded)
+        line.interval = Interval(low, high, now, *motion)
+        line.sent = now
+        self._number += 1
+        rank = rule.rank(par, line.memory)
+        return Refresh(
+            self.key, self.value, line.interval, rank, why, self.run, self._number, now,
+            self.max_silence, self.rounded,
+        )  # fmt: skip

