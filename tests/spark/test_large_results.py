@@ -271,7 +271,7 @@ def test_the_workers_stay_small(case, kind, tmp_path):
         "tests.spark.large_driver",
     )
     try:
-        told = figures(process, tmp_path / "log", 3600)
+        told = figures(process, tmp_path / "log")
     finally:
         kill(process)
     print(case, kind, told)
