@@ -1,6 +1,6 @@
 """What the goal of rows finds and takes, beside that of pairs.
 
-python bench/goal.py --json bench/results/goal.json     # about an hour; --only speed: minutes
+python bench/goal.py --json bench/results/goal.json     # minutes; --only speed: one
 
 Quality: of the rows that an exact join matches, the share that is matched: by the best policy for
 pairs, by policies for rows, and the most that is possible without knowing the future, where keys
