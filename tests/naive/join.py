@@ -274,7 +274,7 @@ class NaiveJoin:
                 self.counters["matched"][t.stream] += 1
                 for partner in result:
                     self._had_a_result(partner)
-                    if partner is not t:
+                    if partner is not t and not self._is_spent(partner):
                         self._lane(partner).policy.match(partner, self.now)
 
     def _had_a_result(self, t):
@@ -283,6 +283,10 @@ class NaiveJoin:
             self.matched.add(t)
             if self.standings and t in self.held:
                 self.standings.match(t)
+
+    def _is_spent(self, t):
+        """Tell whether `t` will leave without the policy being asked, which need hear no more."""
+        return self.standings is not None and t in self.standings.spent
 
     def _partners(self, stream, attribute, key):
         newest_first = reversed(self.held)
@@ -317,7 +321,8 @@ class NaiveJoin:
         self.held.append(t)
         if self.standings:
             for other in self.standings.enter(t):
-                self._lane(t).policy.gained(other, self.now)
+                if not self._is_spent(other):
+                    self._lane(t).policy.gained(other, self.now)
         self._lane(t).policy.insert(t, self.now)
 
     def _make_room(self, t):

@@ -56,9 +56,25 @@ def head(index, entry, side):
 
 
 @jit
+def still(index, entry, key):
+    """Return an entry that a key had a while ago, or NONE if it has been closed since.
+
+    Only where there is one join, and the key was given no other entry.
+    """
+    if entry != NONE and index.entry[entry, HELD] > 0 and index.entry[entry, KEY] == key:
+        return entry
+    return np.int64(NONE)
+
+
+@jit
 def hang(index, join, side, leg, key, slot):
     """Make `slot` the newest of its side under `key`."""
-    entry = find(index, join, key)
+    hang_at(index, find(index, join, key), join, side, leg, key, slot)
+
+
+@jit
+def hang_at(index, entry, join, side, leg, key, slot):
+    """Do the same where the entry of the key is known, or NONE."""
     if entry == NONE:
         entry = stack.pop(index.unused)
         index.entry[entry, KEY] = key

@@ -53,7 +53,8 @@ class Tables(NamedTuple):
     marks: np.ndarray  # int64[3]: time now, tuples kept so far, pairs that came together
     seen: np.ndarray  # int64[streams]: the largest time of each, where the slowest sets the clock
     lanes: np.ndarray  # int64[lanes, 2]: rows or bytes held, rows or bytes allowed
-    path: np.ndarray  # int64[sides + 1, 3]: scratch for results of more than two sides
+    path: np.ndarray  # int64[sides + 1, 3]: scratch for results of more than two sides; in the
+    # plain join the first holds the entry of the newcomer's key
 
 
 class Rows(NamedTuple):
@@ -217,8 +218,8 @@ def _prober(policy: Policy, form: Form):
 
     @jit
     def matched(tables, states, slot, now):
-        note_match(tables, slot)
-        on_match(states[lane_of(tables.held.at[slot]["stream"])], tables.held, slot, now)
+        if note_match(tables, slot):
+            on_match(states[lane_of(tables.held.at[slot]["stream"])], tables.held, slot, now)
 
     @jit
     def probe_two(tables, states, join, side, entry, room, now, emit, out, found):
@@ -313,7 +314,8 @@ def _prober(policy: Policy, form: Form):
     def probe(tables, states, stream, room, now, emit, out, found):
         before = found
         if plain:
-            entry = indexes.find(tables.keys, 0, tables.held.key[room, 0])
+            entry = np.int64(indexes.find(tables.keys, 0, tables.held.key[room, 0]))
+            tables.path[0, 0] = entry
             if entry != NONE:
                 found = probe_two(tables, states, 0, stream, entry, room, now, emit, out, found)
         else:
@@ -349,7 +351,7 @@ def compile_join(policy: Policy, form: Form):
     in bytes while no slot is free (`need` is SLOTS). With `TALLY` each row has a line of its own in
     `out`, which holds how many results it completed.
     """
-    shape, lanes, counting, together, sized, _ = form
+    shape, lanes, counting, together, sized, by_rows = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
     lane_of, clock_of, hang, _ = places(form)
     remove = _remover(policy, form)
@@ -362,7 +364,18 @@ def compile_join(policy: Policy, form: Form):
         standings.spent,
         standings.replaced,
     )
-    attributes = shape.attributes
+    attributes, plain = shape.attributes, shape.is_plain
+
+    @jit
+    def entry_of(tables, room):
+        """Return the entry of the newcomer's key in the plain join, or NONE.
+
+        It was looked up to match the newcomer, unless others were matched since.
+        """
+        key = tables.held.key[room, 0]
+        if together:
+            return np.int64(indexes.find(tables.keys, 0, key))
+        return indexes.still(tables.keys, tables.path[0, 0], key)
 
     @jit
     def expire(tables, states, which, clock, now):
@@ -384,8 +397,9 @@ def compile_join(policy: Policy, form: Form):
             return False
         while tables.lanes[lane, USED] + need > tables.lanes[lane, BUDGET]:
             victim = spent(tables, lane)
-            if victim == NONE:
-                victim = replaced(tables, stream, room)
+            if by_rows and victim == NONE:
+                entry = entry_of(tables, room) if plain else np.int64(NONE)
+                victim = replaced(tables, stream, room, entry)
             if victim == NONE:
                 victim = np.int64(choose_victim(states[lane], tables.held, room, now))
             if victim == REFUSE:
@@ -417,7 +431,11 @@ def compile_join(policy: Policy, form: Form):
             held.at[slot]["size"] = held.at[room]["size"]
         held.at[slot]["born"] = tables.marks[BORN]
         tables.marks[BORN] += 1
-        hang(tables, stream, slot)
+        if plain:
+            entry = entry_of(tables, room)
+            indexes.hang_at(tables.keys, entry, 0, stream, 0, held.key[slot, 0], slot)
+        else:
+            hang(tables, stream, slot)
         expiries.enter(tables.expiry, clock_of(stream), held, slot)
         enter(tables, states[lane_of(stream)], stream, slot, now)
         on_insert(states[lane_of(stream)], held, slot, now)

@@ -3,7 +3,8 @@
 With the goal of rows the standing of a tuple (`core/gains.py`) changes when it matches for the
 first time, when a newer one of its side and key is kept, and when that one leaves before it. Spent
 tuples wait in a list for each stream, in the order in which they were spent, and are evicted before
-the policy is asked: they are of no use for the goal, and are held only while there is room.
+the policy is asked: they are of no use for the goal, and are held only while there is room. So the
+policy does not hear of what happens to them either.
 """
 
 from collections.abc import Callable
@@ -28,21 +29,23 @@ FOUND = 5  # the column of counts: rows that have had a result
 class Standings(NamedTuple):
     """What a kernel calls when something happens to a tuple; most does nothing for pairs."""
 
-    match: Callable  # (tables, slot): a held tuple has a result
+    match: Callable  # (tables, slot): a held tuple has a result; tells whether the policy hears it
     seat: Callable  # (tables, stream, room): the newcomer is about to ask for room
     enter: Callable  # (tables, state, stream, slot, now): it is held, and in the index
     leave: Callable  # (tables, state, stream, slot, now): it is about to leave the index
     spent: Callable  # (tables, lane): a tuple to evict, or NONE
-    replaced: Callable  # (tables, stream, room): one that the newcomer makes a spent one, or NONE
+    replaced: Callable  # (tables, stream, room, entry): one that the newcomer makes spent, or NONE
 
 
 def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
     """Return the functions for a form; `on_gain` is the policy's hook."""
     rows, lanes, streams = form.rows, form.lanes, form.shape.streams
-    legs, leg_table = form.shape.legs, form.shape.leg_table
+    legs, leg_table, plain = form.shape.legs, form.shape.leg_table, form.shape.is_plain
 
     @jit
     def is_spent(held, slot):
+        if plain:
+            return held.standing[slot, 0] == SPENT
         for leg in range(legs):
             if held.standing[slot, leg] != SPENT:
                 return False
@@ -53,7 +56,7 @@ def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
         """Say that a tuple is the newest on all of its legs."""
         held = tables.held
         for leg in range(legs):
-            if leg_table[stream, leg, 0] < 0:
+            if not plain and leg_table[stream, leg, 0] < 0:
                 held.standing[slot, leg] = SPENT
             else:
                 held.standing[slot, leg] = SERVES if held.at[slot]["matched"] else FRESH
@@ -62,7 +65,7 @@ def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
     def match(tables, slot):
         at = tables.held.at
         if at[slot]["matched"]:
-            return
+            return not rows or not is_spent(tables.held, slot)
         at[slot]["matched"] = 1
         stream = np.int64(at[slot]["stream"])
         tables.counts[stream, FOUND] += 1
@@ -72,6 +75,8 @@ def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
                 standing[slot, leg] = SERVES if standing[slot, leg] == FRESH else SPENT
             if is_spent(tables.held, slot):
                 orders.push_back(tables.spent, stream, slot)
+                return False
+        return True
 
     @jit
     def seat(tables, stream, room):
@@ -85,7 +90,7 @@ def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
         held, chain = tables.held, tables.keys.chain
         newest(tables, stream, slot)
         for leg in range(legs):
-            if leg_table[stream, leg, 0] < 0:
+            if not plain and leg_table[stream, leg, 0] < 0:
                 break
             old = np.int64(chain[slot, leg]["older"])
             if old == NONE:
@@ -94,6 +99,7 @@ def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
                 held.standing[old, leg] = SPENT
                 if is_spent(held, old):
                     orders.push_back(tables.spent, stream, old)
+                    continue
             else:
                 older = np.int64(chain[old, leg]["older"])
                 next_older = SPENT if older == NONE else np.int64(held.standing[older, leg])
@@ -108,7 +114,7 @@ def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
         if is_spent(held, slot):
             orders.unlink(tables.spent, stream, slot)
         for leg in range(legs):
-            if leg_table[stream, leg, 0] < 0:
+            if not plain and leg_table[stream, leg, 0] < 0:
                 break
             old = np.int64(chain[slot, leg]["older"])
             if old == NONE or chain[slot, leg]["newer"] != NONE:
@@ -131,10 +137,13 @@ def make_standings(form: "Form", on_gain: Callable = nothing) -> Standings:
         return orders.front(tables.spent, which)
 
     @jit
-    def replaced(tables, stream, room):
+    def replaced(tables, stream, room, entry):
         if not rows:
             return np.int64(NONE)
         held, index = tables.held, tables.keys
+        if plain:
+            old = np.int64(NONE) if entry == NONE else indexes.head(index, entry, stream)
+            return old if old != NONE and held.at[old]["matched"] else np.int64(NONE)
         for leg in range(legs):
             join, side = leg_table[stream, leg, 0], leg_table[stream, leg, 1]
             if join < 0:
