@@ -16,6 +16,7 @@ import numpy as np
 
 from .gains import gain
 from .jit import jit
+from .pages import zeros
 from .rng import B32, mix
 from .shape import Shape
 
@@ -59,7 +60,7 @@ def make_counts(shape: Shape, scale: int) -> KeyCounts:
     joins, columns = len(shape.joins), 2 + shape.sides
     places = -(-(FEWEST + KEYS * scale) // WAYS) * WAYS
     return KeyCounts(
-        np.zeros((joins, places, columns), np.int64),
+        zeros((joins, places, columns), np.int64),
         np.zeros(joins, np.int64),
         np.array([LIFE * max(SHORTEST, scale) // TICKS]),
         shape.leg_table,
