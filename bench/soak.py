@@ -162,7 +162,9 @@ def apart(case: dict[str, Any], again: bool = True) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def table(console: Console, names: list[str], budgets: list[int], size: int) -> list[Any]:
+def table(
+    console: Console, names: list[str], budgets: list[int], size: int, seconds: int
+) -> list[Any]:
     """Show what every policy takes under budgets in bytes, at N and at 10 N arrivals."""
     columns = ("engine", "policy", "budget", "arrays", "at N", "at 10 N", "peak", "allowed", "save")
     shown, report = Table(*columns, "arrivals", "ok"), []
@@ -170,9 +172,9 @@ def table(console: Console, names: list[str], budgets: list[int], size: int) -> 
         known = [each.name for each in ALL if problem in each.problems] + ["auto"]
         for policy in [each for each in known if each in names]:
             for budget in budgets:
-                first = max(200_000, 8_000 * budget)
+                first = max(100_000, 5_000 * budget)
                 case = {"kind": kind, "policy": policy, "budget": budget * MB, "in_bytes": True}
-                case |= {"layout": "unified", "size": size, "seconds": SECONDS}
+                case |= {"layout": "unified", "size": size, "seconds": seconds}
                 found = apart(case | {"stops": [first, 10 * first]})
                 report.append(found)
                 if "failed" in found:
@@ -212,8 +214,34 @@ def long(console: Console, names: list[str], arrivals: int, rows: int) -> list[d
     return report
 
 
-def spark(console: Console, arrivals: int, batches: int) -> dict[str, Any]:
-    """Show the memory of the Python workers of a streaming join of ever new keys, by batch."""
+def below(session: Any) -> dict[str, Any]:
+    """Return what the processes below this one take, in MB: Spark's JVM and the Python workers.
+
+    What the JVM has reserved says little: `heap` is what it still uses after its garbage is
+    collected.
+    """
+    java, workers = 0, []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            size, name = child.memory_info().rss, child.name()
+        except psutil.Error:  # it has just ended
+            continue
+        if name == "java":
+            java = max(java, size)
+        elif name.startswith("python"):
+            workers.append(size)
+    session._jvm.java.lang.System.gc()
+    runtime = session._jvm.java.lang.Runtime.getRuntime()
+    sizes = {"python": sum(workers), "largest": max(workers, default=0), "jvm": java}
+    sizes["heap"] = runtime.totalMemory() - runtime.freeMemory()
+    return {name: round(size / MB, 1) for name, size in sizes.items()} | {"workers": len(workers)}
+
+
+def spark(console: Console, arrivals: int, batches: int, policy: str) -> dict[str, Any]:
+    """Show the memory of Spark's processes in a streaming join of ever new keys, by batch.
+
+    The workers' is that of all Python processes: pages that they share count several times.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyspark.sql import SparkSession
@@ -224,6 +252,7 @@ def spark(console: Console, arrivals: int, batches: int) -> dict[str, Any]:
         SparkSession.builder.master("local[2]")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "2g")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
@@ -247,7 +276,8 @@ def spark(console: Console, arrivals: int, batches: int) -> dict[str, Any]:
             schema = "k long, t timestamp, v long"
             stream = session.readStream.schema(schema).option("maxFilesPerTrigger", 1)
             frames.append(stream.parquet(str(source)).withWatermark("t", "1 second"))
-        joined = join(*frames, "k", time="t", within="10 minutes", budget="16 MB", buckets=2)
+        options = {"within": "10 minutes", "budget": "16 MB", "buckets": 4, "policy": policy}
+        joined = join(*frames, "k", time="t", **options)
         query = (
             joined.writeStream.format("noop")
             .option("checkpointLocation", f"{folder}/checkpoint")
@@ -258,18 +288,13 @@ def spark(console: Console, arrivals: int, batches: int) -> dict[str, Any]:
             progress = query.lastProgress
             if progress is not None and progress["batchId"] > seen:
                 seen = progress["batchId"]
-                workers = [
-                    child.memory_info().rss
-                    for child in psutil.Process().children(recursive=True)
-                    if child.name().startswith("python")
-                ]
-                sizes.append((seen, round(sum(workers) / MB, 1), len(workers)))
-                if seen % max(1, batches // 20) == 0:
-                    console.print(f"batch {seen}: {sizes[-1][1]} MB in {len(workers)} processes")
+                sizes.append({"batch": seen, "rows": (seen + 1) * rows} | below(session))
+                if seen % max(1, batches // 10) == 0 or seen == batches - 1:
+                    console.print(sizes[-1])
             time.sleep(0.2)
         query.stop()
     session.stop()
-    return {"arrivals": arrivals, "batches": batches, "workers": sizes}
+    return {"arrivals": arrivals, "batches": batches, "policy": policy, "sizes": sizes}
 
 
 def main() -> None:
@@ -280,9 +305,10 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+")
     parser.add_argument("--budgets", nargs="+", type=int, default=list(BUDGETS), help="MB")
     parser.add_argument("--size", type=int, default=SIZE, help="bytes of a payload, on average")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="for one case of the table")
     parser.add_argument("--arrivals", type=int)
     parser.add_argument("--rows", type=int, default=10_000, help="the budget of `long`")
-    parser.add_argument("--batches", type=int, default=200)
+    parser.add_argument("--batches", type=int, default=100)
     asked = parser.parse_args()
     if asked.what == "case":
         print(json.dumps(one(json.loads(asked.case))))
@@ -290,11 +316,14 @@ def main() -> None:
     console = Console(width=120)
     everything = [policy.name for policy in ALL] + ["auto"]
     if asked.what == "table":
-        report: Any = table(console, asked.policies or everything, asked.budgets, asked.size)
+        report: Any = table(
+            console, asked.policies or everything, asked.budgets, asked.size, asked.seconds
+        )
     elif asked.what == "long":
         report = long(console, asked.policies or list(LONG), asked.arrivals or 10**8, asked.rows)
     else:
-        report = spark(console, asked.arrivals or 10**7, asked.batches)
+        policy = (asked.policies or ["auto"])[0]
+        report = spark(console, asked.arrivals or 10**7, asked.batches, policy)
     if asked.json:
         asked.json.parent.mkdir(parents=True, exist_ok=True)
         asked.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -44,9 +44,11 @@ class KeyCounts(NamedTuple):
     used: np.ndarray  # int64[n, 2 + sides]: the cells of these
 
     def compact(self) -> "KeyCounts":
-        """Return the same counts without the places that are free, to be saved."""
+        """Return the same counts without the places that are free, to be saved; few are not."""
         cell = self.cell.reshape(-1, self.cell.shape[2])
         place = np.flatnonzero(cell[:, WEIGHT])
+        if 4 * len(place) >= 3 * len(cell):
+            return self
         return self._replace(cell=self.cell[:, :0], place=place, used=cell[place])
 
     def expand(self) -> "KeyCounts":
