@@ -248,6 +248,7 @@ def spark(console: Console, arrivals: int, batches: int, policy: str) -> dict[st
 
     from penstock.spark import join
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.sql.shuffle.partitions", "2")
