@@ -51,10 +51,10 @@ def encode(stored: Stored) -> bytes:
         offset += len(data)
     tables = []
     for table in stored.payloads:
-        data = to_ipc(table)
-        tables.append([offset, len(data)])
-        parts.append(data)
-        offset += len(data)
+        packet = to_ipc(table)
+        tables.append([offset, len(packet)])
+        parts.append(packet)
+        offset += len(packet)
     header = json.dumps(
         {
             "fingerprint": stored.fingerprint,
