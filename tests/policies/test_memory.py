@@ -180,11 +180,9 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux what a
 
 @long
 @on_linux
-@pytest.mark.parametrize(
-    ("kind", "name"), [("join", "lru"), ("join", "prob"), ("join", "rate"), ("cache", "lfu")]
-)
+@pytest.mark.parametrize(("kind", "name"), [("join", "lru"), ("join", "prob"), ("cache", "lfu")])
 def test_a_process_takes_little_more_than_its_budget(kind, name):
-    # Before large tables had pages of their own it took 1.2 to 1.4 budgets at rest.
+    # Before large tables had pages of their own it took 1.4 to 1.7 budgets at rest.
     budget = 40_000_000
     command = [sys.executable, "-c", PEAK, kind, name, str(budget)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
