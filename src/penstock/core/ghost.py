@@ -8,6 +8,7 @@ from . import keymap, stack
 from . import order as orders
 from .jit import jit
 from .order import Order
+from .pages import zeros
 
 
 class Ghost(NamedTuple):
@@ -23,7 +24,7 @@ def make_ghost(entries: int) -> Ghost:
     """Return a set that remembers up to `entries` keys."""
     return Ghost(
         keymap.make_buckets(entries),
-        np.zeros(entries, np.int64),
+        zeros(entries, np.int64),
         orders.make_order(entries),
         stack.make_stack(0, entries, entries),
     )

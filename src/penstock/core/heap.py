@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jit
+from .pages import full, zeros
 
 ABSENT = -1
 
@@ -24,9 +25,7 @@ class Heap(NamedTuple):
 def make_heap(capacity: int, dtype: type = np.float64) -> Heap:
     """Return an empty heap whose scores are of `dtype`."""
     node = np.dtype([("score", dtype), ("due", np.int64), ("stamp", np.int64), ("slot", np.int64)])
-    return Heap(
-        np.zeros(capacity, node), np.full(capacity, ABSENT, np.int32), np.zeros(1, np.int64)
-    )
+    return Heap(zeros(capacity, node), full(capacity, ABSENT, np.int32), np.zeros(1, np.int64))
 
 
 @jit

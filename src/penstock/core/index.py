@@ -10,6 +10,7 @@ import numpy as np
 
 from . import keymap, stack
 from .jit import jit
+from .pages import full
 from .slots import CHAIN
 
 NONE = -1
@@ -33,7 +34,7 @@ def make_index(
     `chain` is where slots keep their places in the lists: with the rest of a tuple, if given.
     """
     entries = capacity * legs
-    entry = np.full((entries, sides + 2), NONE, np.int64)
+    entry = full((entries, sides + 2), NONE, np.int64)
     entry[:, HELD] = 0
     return Index(
         keymap.make_buckets(entries, joins),

@@ -16,6 +16,7 @@ import numpy as np
 
 from .gains import gain
 from .jit import jit
+from .pages import zeros
 from .rng import B32, mix
 from .shape import Shape
 
@@ -43,9 +44,11 @@ class KeyCounts(NamedTuple):
     used: np.ndarray  # int64[n, 2 + sides]: the cells of these
 
     def compact(self) -> "KeyCounts":
-        """Return the same counts without the places that are free, to be saved."""
+        """Return the same counts without the places that are free, to be saved; few are not."""
         cell = self.cell.reshape(-1, self.cell.shape[2])
         place = np.flatnonzero(cell[:, WEIGHT])
+        if 4 * len(place) >= 3 * len(cell):
+            return self
         return self._replace(cell=self.cell[:, :0], place=place, used=cell[place])
 
     def expand(self) -> "KeyCounts":
@@ -59,7 +62,7 @@ def make_counts(shape: Shape, scale: int) -> KeyCounts:
     joins, columns = len(shape.joins), 2 + shape.sides
     places = -(-(FEWEST + KEYS * scale) // WAYS) * WAYS
     return KeyCounts(
-        np.zeros((joins, places, columns), np.int64),
+        zeros((joins, places, columns), np.int64),
         np.zeros(joins, np.int64),
         np.array([LIFE * max(SHORTEST, scale) // TICKS]),
         shape.leg_table,

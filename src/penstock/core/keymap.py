@@ -11,6 +11,7 @@ Several tables of one size can be rows of the same array; a table is named by it
 import numpy as np
 
 from .jit import jit, kernel
+from .pages import full
 from .prefetch import fetch
 
 EMPTY = np.int64(-1)
@@ -33,7 +34,7 @@ def make_buckets(
     wanted = entries * (8 if roomy and entries <= SMALL else 2)
     if tight:
         wanted = entries + entries // 3 + 1
-    return np.full((tables, max(8, 1 << (wanted - 1).bit_length())), EMPTY, np.int64)
+    return full((tables, max(8, 1 << (wanted - 1).bit_length())), EMPTY, np.int64)
 
 
 @jit

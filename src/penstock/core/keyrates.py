@@ -24,6 +24,7 @@ import numpy as np
 
 from . import keymap, packed
 from .jit import jit
+from .pages import copied, zeros
 from .prefetch import fetch
 from .rng import B32, mix
 from .shape import Shape
@@ -74,10 +75,10 @@ def make_rates(shape: Shape, most: int, lives: np.ndarray, first: int = 0) -> Ke
     entries, joins, sides = min(FEWEST, most), len(shape.joins), shape.sides
     return KeyRates(
         keymap.make_buckets(entries, joins, tight=True),
-        np.zeros(entries, np.int64),
-        np.zeros(entries, np.int16),
-        np.zeros((entries, (sides - first) * PART), np.uint16),
-        np.zeros(entries, np.int32),
+        zeros(entries, np.int64),
+        zeros(entries, np.int16),
+        zeros((entries, (sides - first) * PART), np.uint16),
+        zeros(entries, np.int32),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.array([most]),
@@ -99,13 +100,12 @@ def reserve(rates: KeyRates, keys: int) -> KeyRates:
     room = min(int(rates.most[0]), max(needed, 2 * entries))
     buckets = keymap.make_buckets(room, len(rates.buckets), tight=True)
     keymap.rehash(rates.buckets, buckets)
-    added = [(0, room - entries)]
     return rates._replace(
         buckets=buckets,
-        key=np.pad(rates.key, added),
-        home=np.pad(rates.home, added),
-        cell=np.pad(rates.cell, [*added, (0, 0)]),
-        holders=np.pad(rates.holders, added),
+        key=copied(rates.key, room),
+        home=copied(rates.home, room),
+        cell=copied(rates.cell, room),
+        holders=copied(rates.holders, room),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import stack
 from .jit import jit
+from .pages import full, zeros
 
 NONE = -1
 BELOW, ABOVE = 0, 1
@@ -38,14 +39,14 @@ def make_ladder(capacity: int, percentile: float) -> Ladder:
     """Return a ladder with nobody on it."""
     rungs = capacity + 1
     return Ladder(
-        np.zeros(rungs, np.int64),
-        np.zeros(rungs, np.int64),
-        np.full((rungs, 2), NONE, np.int32),
-        np.full((rungs, 2), NONE, np.int32),
+        zeros(rungs, np.int64),
+        zeros(rungs, np.int64),
+        full((rungs, 2), NONE, np.int32),
+        full((rungs, 2), NONE, np.int32),
         stack.make_stack(0, 0, rungs),
         np.zeros(1, np.int64),
-        np.full(capacity, NONE, np.int32),
-        np.full((capacity, 2), NONE, np.int32),
+        full(capacity, NONE, np.int32),
+        full((capacity, 2), NONE, np.int32),
         np.zeros(1, np.int64),
         np.full(1, NONE, np.int64),
         np.array([NONE, 0], np.int64),

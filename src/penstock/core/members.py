@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jit
+from .pages import zeros
 
 
 class Members(NamedTuple):
@@ -20,9 +21,7 @@ class Members(NamedTuple):
 
 def make_members(capacity: int) -> Members:
     """Return an empty set."""
-    return Members(
-        np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), np.zeros(1, np.int64)
-    )
+    return Members(zeros(capacity, np.int32), zeros(capacity, np.int32), np.zeros(1, np.int64))
 
 
 @jit

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import jit
+from .pages import full
 
 NONE = -1
 BEFORE, AFTER = 0, 1  # columns of link
@@ -25,7 +26,7 @@ class Order(NamedTuple):
 def make_order(capacity: int, lists: int = 1) -> Order:
     """Return `lists` empty lists."""
     ends = np.tile(np.array([NONE, NONE, 0], np.int32), (lists, 1))
-    return Order(np.full((capacity, 2), NONE, np.int32), ends)
+    return Order(full((capacity, 2), NONE, np.int32), ends)
 
 
 @jit

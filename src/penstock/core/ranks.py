@@ -12,6 +12,7 @@ import numpy as np
 
 from . import rng as rngs
 from .jit import jit
+from .pages import full, zeros
 
 NONE = -1
 LEFT, RIGHT, UP = 0, 1, 2
@@ -30,10 +31,10 @@ class Ranks(NamedTuple):
 def make_ranks(capacity: int) -> Ranks:
     """Return an empty tree."""
     return Ranks(
-        np.zeros(capacity, np.int64),
-        np.zeros(capacity, np.int64),
-        np.full((capacity, 3), NONE, np.int32),
-        np.zeros(capacity, np.int32),
+        zeros(capacity, np.int64),
+        zeros(capacity, np.int64),
+        full((capacity, 3), NONE, np.int32),
+        zeros(capacity, np.int32),
         np.full(1, NONE, np.int64),
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import rng as rngs
 from .jit import jit
+from .pages import zeros
 
 ROWS, HIGHEST = 4, 15
 ROOM = 4  # counters in a row for each key: with fewer, keys that collide pass for frequent ones
@@ -29,7 +30,7 @@ class Sketch(NamedTuple):
 def make_sketch(keys: int) -> Sketch:
     """Return an empty sketch for about `keys` keys that matter."""
     width = ROOM * max(64, 1 << (keys - 1).bit_length())
-    return Sketch(np.zeros((ROWS, width), np.uint8), np.zeros(1, np.int64))
+    return Sketch(zeros((ROWS, width), np.uint8), np.zeros(1, np.int64))
 
 
 @jit

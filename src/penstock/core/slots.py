@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .pages import zeros
+
 FOREVER = np.iinfo(np.int64).max  # the deadline of a tuple that never dies of age
 LINE = 64  # bytes in a cache line
 CHAIN = np.dtype([("entry", np.int32), ("newer", np.int32), ("older", np.int32)])
@@ -48,10 +50,10 @@ def make_held(
 ) -> Held:
     """Return room for `capacity` tuples and the newcomer."""
     kind = tuple_type(attributes, legs, sized)
-    memory = np.zeros((capacity + 1) * kind.itemsize + LINE, np.uint8)
+    memory = zeros((capacity + 1) * kind.itemsize + LINE, np.uint8)
     skip = -memory.ctypes.data % LINE  # records begin where cache lines begin
     at = memory[skip : skip + (capacity + 1) * kind.itemsize].view(kind)
-    return Held(at["key"], at, np.zeros((capacity + 1 if standings else 0, legs), np.uint8))
+    return Held(at["key"], at, zeros((capacity + 1 if standings else 0, legs), np.uint8))
 
 
 def grow_held(old: Held, capacity: int) -> Held:

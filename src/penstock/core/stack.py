@@ -3,11 +3,12 @@
 import numpy as np
 
 from .jit import jit
+from .pages import zeros
 
 
 def make_stack(low: int, high: int, room: int) -> np.ndarray:
     """Return a stack of the numbers from `low` to `high` - 1, the lowest on top."""
-    stack = np.zeros(room + 1, np.int32)
+    stack = zeros(room + 1, np.int32)
     stack[0] = high - low
     stack[1 : 1 + high - low] = np.arange(high - 1, low - 1, -1)
     return stack

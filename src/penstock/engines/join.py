@@ -481,7 +481,8 @@ class Join:
             return Matches(found, np.zeros(len(found), np.int64))
         return Matches(found[:, :sides], found[:, sides])
 
-    def _fresh_states(self) -> tuple[Any, ...]:
+    def _fresh_states(self, scales: Sequence[int] | None = None) -> tuple[Any, ...]:
+        """Return empty states; `scales` are those of the memories, if nothing else is said."""
         capacity = capacity_of(self._tables.free)
         return tuple(
             self._pilot.ruling.make_state(
@@ -495,7 +496,7 @@ class Join:
                     self.models,
                 )
             )
-            for lane, scale in enumerate(self._scales)
+            for lane, scale in enumerate(self._scales if scales is None else scales)
         )
 
     def _reserve(self, arrivals: int) -> None:
@@ -524,7 +525,8 @@ class Join:
         parts = self._tables._asdict()
         del self._tables
         self._tables = grow_tables(self.form, parts, capacity)
-        fresh = self._fresh_states()
+        # Only what there is for each slot grows: the rest need not be made for its scale again.
+        fresh = self._fresh_states([1] * len(self._scales))
         self._states = tuple(grown(a, b) for a, b in zip(self._states, fresh, strict=True))
 
     @property
@@ -690,9 +692,13 @@ class Join:
             sum(self._budgets),
         )
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the whole state as plain arrays; `restore` goes on as if nothing had happened."""
-        return join_saved.save(self)
+    def save(self, copy: bool = True) -> dict[str, np.ndarray]:
+        """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.
+
+        Without `copy` some of them are the join's own, to be written before it goes on: a copy
+        takes up to half as much memory again.
+        """
+        return join_saved.save(self, copy)
 
     @classmethod
     def restore(

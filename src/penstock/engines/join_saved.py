@@ -25,7 +25,7 @@ FORMAT = 2
 OLD_CHARGE = 120  # bytes that were counted for a row's slot before the engine knew
 
 
-def save(join: "Join") -> dict[str, np.ndarray]:
+def save(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
     """Return the whole state as plain arrays."""
     live, tables = join._live(), join._tables
     saved = {f"held.{name}": tables.held.at[name][live] for name in _columns(join)}
@@ -51,7 +51,7 @@ def save(join: "Join") -> dict[str, np.ndarray]:
     if join.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
         saved["slot"] = live.astype(np.int32)
         for lane, state in enumerate(join._states):
-            saved |= flatten(state, f"policy.{lane}")
+            saved |= flatten(state, f"policy.{lane}", copy)
     saved |= join._pilot.save()
     if join.chooser is not None:
         saved["lanes"] = tables.lanes[:, kernel.BUDGET].copy()

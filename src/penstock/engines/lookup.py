@@ -14,6 +14,7 @@ import numpy.typing as npt
 from .. import policies
 from ..core import keymap, stack
 from ..core.jit import jit, specialise
+from ..core.pages import zeros
 from ..core.policy import (
     CACHING,
     KEEP_ALL,
@@ -332,10 +333,11 @@ class Lookup:
         """Return what rules, and with `auto` since when, why, and what else was tried."""
         return self._pilot.explain()
 
-    def _fresh_state(self) -> Any:
+    def _fresh_state(self, scale: int | None = None) -> Any:
+        """Return an empty state, for the cache's scale if no other is given."""
         capacity = capacity_of(self._tables.free)
         models = None if self.model is None else (None, self.model)
-        setup = Setup(capacity, self._scale, self.seed, problem=CACHING, models=models)
+        setup = Setup(capacity, scale or self._scale, self.seed, problem=CACHING, models=models)
         return self._pilot.ruling.make_state(setup)
 
     def _reserve(self, references: int) -> None:
@@ -361,7 +363,8 @@ class Lookup:
         held = _grown(old.pop("held"), capacity, self.sized)
         free = stack.grow_stack(old.pop("free"), capacity)
         self._tables = Tables(held, free, buckets, old["counts"])
-        self._state = grown(self._state, self._fresh_state())
+        # Only what there is for each slot grows: the rest need not be made for its scale again.
+        self._state = grown(self._state, self._fresh_state(1))
 
     @property
     def held(self) -> int:
@@ -423,8 +426,11 @@ class Lookup:
         tracked = self._pilot.policy.tracked
         assert tracked is None or tracked(self._state) == len(live)
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the whole state as plain arrays; `restore` goes on as if nothing had happened."""
+    def save(self, copy: bool = True) -> dict[str, np.ndarray]:
+        """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.
+
+        Without `copy` some of them are the cache's own, to be written before it goes on.
+        """
         live, tables = self._live(), self._tables
         header = {
             "format": FORMAT,
@@ -445,7 +451,7 @@ class Lookup:
             saved[f"held.{name}"] = tables.held.at[name][live]
         saved["counts"] = tables.counts.copy()
         saved |= self._pilot.save()
-        return saved | flatten(self._state, "policy")
+        return saved | flatten(self._state, "policy", copy)
 
     @classmethod
     def restore(
@@ -585,7 +591,7 @@ def _empty(capacity: int, sized: bool) -> Held:
     """Return room for `capacity` rows; keys lie apart, since a hit looks at nothing else."""
     held = make_held(capacity, 1, sized=sized)
     held.at["deadline"] = FOREVER
-    return held._replace(key=np.zeros((capacity + 1, 1), np.int64))
+    return held._replace(key=zeros((capacity + 1, 1), np.int64))
 
 
 def _grown(old: Held, capacity: int, sized: bool) -> Held:

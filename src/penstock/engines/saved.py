@@ -44,19 +44,19 @@ def part(saved: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     }
 
 
-def flatten(state: Any, name: str) -> dict[str, np.ndarray]:
+def flatten(state: Any, name: str, copy: bool = True) -> dict[str, np.ndarray]:
     """Return the arrays of a (nested) NamedTuple under dotted names.
 
     A part with room for more than it holds says by `compact` how it is best saved; `expanded` makes
-    it usable again.
+    it usable again. Without `copy` the others are the arrays of the state themselves.
     """
     if isinstance(state, np.ndarray):
-        return {name: state.copy()}
+        return {name: state.copy() if copy else state}
     if hasattr(state, "compact"):
         state = state.compact()
     arrays: dict[str, np.ndarray] = {}
     for field, value in zip(state._fields, state, strict=True):
-        arrays |= flatten(value, f"{name}.{field}")
+        arrays |= flatten(value, f"{name}.{field}", copy)
     return arrays
 
 

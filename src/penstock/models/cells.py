@@ -4,6 +4,9 @@ Keys are compared for equality, so a model must give probability to values, not 
 temperature read to a tenth of a degree has the unit 0.1, and 20.7 is cell 207.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +21,7 @@ OFF = 1e-4  # so far from a whole cell, in units, is still on it: 32-bit floats 
 FINEST = 6  # decimals that are tried when a unit is looked for
 FARTHEST = 2.0**61  # from 0, in units; steps between values must fit in 64 bits
 WIDEST = 1 << 22  # cells that a table of probabilities may span
+_widest = ContextVar("_widest", default=WIDEST)
 
 
 def numbers(name: str, data: ArrayLike) -> np.ndarray:
@@ -162,11 +166,28 @@ def to_values(cell: Any, unit: float) -> np.ndarray:
     return many * unit
 
 
+@contextmanager
+def spanning(cells: int) -> Iterator[None]:
+    """Let tables of probabilities span at most so many cells meanwhile: each takes some 130 bytes.
+
+    >>> with spanning(10):
+    ...     check_span("data", 0, 10)
+    Traceback (most recent call last):
+    ...
+    penstock.errors.BadInput: data must span at most 10 units, got 11; pass a coarser unit=
+    """
+    before = _widest.set(cells)
+    try:
+        yield
+    finally:
+        _widest.reset(before)
+
+
 def check_span(what: str, lowest: int, highest: int) -> None:
     """Refuse a range too wide for a table of probabilities."""
-    span = int(highest) - int(lowest) + 1
-    if span > WIDEST:
-        raise BadInput(f"{what} must span at most {WIDEST} units, got {span}; pass a coarser unit=")
+    span, widest = int(highest) - int(lowest) + 1, _widest.get()
+    if span > widest:
+        raise BadInput(f"{what} must span at most {widest} units, got {span}; pass a coarser unit=")
 
 
 def _refuse_other_kinds(name: str, values: np.ndarray) -> None:

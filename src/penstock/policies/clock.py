@@ -21,6 +21,7 @@ import numpy as np
 from ..core import order as orders
 from ..core.jit import jit
 from ..core.order import Order
+from ..core.pages import zeros
 from ..core.policy import Policy, Setup, Tunable, check_range
 
 MOST = 1e6  # the highest score to begin with: the hand wears it down one by one
@@ -50,7 +51,7 @@ def make_state(
     # A shrinking score never reaches zero, and a falling one must not have to fall for ever.
     check_range("clock", "tau", floor, -MOST if rho is None else 1e-300, MOST)
     return ClockState(
-        np.zeros(setup.capacity),
+        zeros(setup.capacity),
         orders.make_order(setup.capacity),
         np.array([w0], float),
         np.array([1.0 if rho is None else rho]),

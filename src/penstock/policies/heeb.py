@@ -25,6 +25,7 @@ from ..core.history import History, make_history
 from ..core.jit import jit
 from ..core.least import make_choose
 from ..core.members import Members
+from ..core.pages import zeros
 from ..core.policy import Policy, Setup
 from ..core.slots import FOREVER
 from ..core.worth import (
@@ -103,7 +104,7 @@ def make_state(
         make_history(shape.streams * shape.attributes),
         alphas.make_alphas(setup, wishes.scale, wishes.mode),
         sets.make_members(setup.capacity),
-        np.zeros(setup.capacity, np.int64),
+        zeros(setup.capacity, np.int64),
         shape.leg_table,
         sides,
         np.full(1, FOREVER),

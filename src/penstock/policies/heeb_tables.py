@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # models bring much of SciPy along, which most joins never ne
 
 FAMILIES = ("auto", "stationary", "trend", "walk", "ar1", "seasonal")
 LEAST = 256  # arrivals before models are fitted for the first time
+SPAN = 1 << 16  # cells that a model found while it runs may span: a fit then takes some 10 MB
 SELDOM = 32_768  # arrivals between two fits, when the stream has become long
 NEVER = 2**62
 PHASES = 512  # points of a season
@@ -193,12 +194,14 @@ def rethink(tables: Tables, plan: Plan, history: History) -> Tables:
 
 def _fitted(plan: Plan, history: History, series: int) -> "tuple[Any, Table | None]":
     from ..models import Trend
+    from ..models.cells import spanning
     from ..models.curves import tabulate
 
     data = recent(history, series)
     try:
-        model = fit_family(FAMILIES[plan.family[0]], data, float(plan.period[0]) or None)
-        table = tabulate(model, _lastings(plan), bool(plan.caching[0]))
+        with spanning(SPAN):
+            model = fit_family(FAMILIES[plan.family[0]], data, float(plan.period[0]) or None)
+            table = tabulate(model, _lastings(plan), bool(plan.caching[0]))
     except BadInput:  # too short, constant, or of another family: nothing is known of it
         return None, None
     first = int(history.arrived[series]) - len(data)  # the model's step 0, in arrivals

@@ -23,6 +23,7 @@ from ..core import rng as rngs
 from ..core.jit import jit
 from ..core.least import make_least
 from ..core.members import Members
+from ..core.pages import zeros
 from ..core.policy import Policy, Setup
 
 CLASSES, BINS = 16, 64
@@ -63,10 +64,10 @@ def make_state(setup: Setup) -> LhdState:
     return LhdState(
         sets.make_members(setup.capacity),
         rngs.make_rng(setup.seed),
-        np.zeros(setup.capacity, np.int64),
-        np.zeros(setup.capacity, np.int64),
-        np.zeros(setup.capacity, np.int8),
-        np.zeros(setup.capacity, np.bool_),
+        zeros(setup.capacity, np.int64),
+        zeros(setup.capacity, np.int64),
+        zeros(setup.capacity, np.int8),
+        zeros(setup.capacity, np.bool_),
         np.zeros((CLASSES, BINS)),
         np.zeros((CLASSES, BINS)),
         density,

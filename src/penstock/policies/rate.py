@@ -21,6 +21,7 @@ from ..core import forecast as forecasts
 from ..core import suspects as sets
 from ..core.forecast import Forecast
 from ..core.jit import jit
+from ..core.pages import full, zeros
 from ..core.policy import CACHING, Policy, Setup, check_range
 from ..core.suspects import Suspects, make_choose
 from .admission import COMPETE, admits_always
@@ -48,8 +49,8 @@ def make_state(
     return RateState(
         forecasts.make_forecast(setup.shape, setup.scale, half_life, first),
         sets.make_suspects(setup.capacity),
-        np.zeros(setup.capacity, np.int8),
-        np.full((setup.capacity, setup.shape.legs), -1, np.int32),
+        zeros(setup.capacity, np.int8),
+        full((setup.capacity, setup.shape.legs), -1, np.int32),
         np.full((1, setup.shape.legs), -1, np.int32),
         np.array([remains]),
         admits_always("rate", admit),

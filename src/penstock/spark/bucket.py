@@ -281,7 +281,7 @@ class Bucket(Streaming):
                 self.shadow.keep(number, mine, len(side.key))
 
     def _stored(self) -> Stored:
-        arrays = {f"join.{name}": array for name, array in self.join.save().items()}
+        arrays = {f"join.{name}": array for name, array in self.join.save(copy=False).items()}
         shadow = {} if self.shadow is None else self.shadow.save()
         arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
         if self.share is not None:

@@ -7,6 +7,7 @@ lies; before it stand its checksum, that of the parts, and the length of the who
 import json
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,19 +42,19 @@ class Stored(NamedTuple):
 
 def encode(stored: Stored) -> bytes:
     """Return the state as one binary."""
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     arrays, offset = [], 0
     for name, array in stored.arrays.items():
-        data = np.ascontiguousarray(array).tobytes()
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data  # nothing is copied
         arrays.append([name, _dtype(array.dtype), list(array.shape), offset, len(data)])
         parts.append(data)
         offset += len(data)
     tables = []
     for table in stored.payloads:
-        data = to_ipc(table)
-        tables.append([offset, len(data)])
-        parts.append(data)
-        offset += len(data)
+        packet = to_ipc(table)
+        tables.append([offset, len(packet)])
+        parts.append(packet)
+        offset += len(packet)
     header = json.dumps(
         {
             "fingerprint": stored.fingerprint,
@@ -65,7 +66,7 @@ def encode(stored: Stored) -> bytes:
     return seal(header, parts)
 
 
-def seal(header: bytes, parts: list[bytes]) -> bytes:
+def seal(header: bytes, parts: Sequence[bytes | memoryview]) -> bytes:
     """Put header and parts behind a prefix that vouches for them."""
     checksum = 0
     for part in parts:
