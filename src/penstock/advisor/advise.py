@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import policies
+from ..core.gains import GOALS, PAIRS
 from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
 from ..grid import cores
@@ -27,7 +28,7 @@ from .warm import compiled_beside
 # Those worth a trial, the cheap ones first: where two need the same memory the first is chosen.
 TO_JOIN = (
     "clock", "fifo", "lru", "sieve", "s3fifo", "rand", "wtinylfu", "lhd", "gdj:percentile=0.1",
-    "prob", "life", "lba",
+    "prob", "life", "lba", "rate", "auto",
 )  # fmt: skip
 TO_CACHE = ("clock", "lru", "fifo", "sieve", "s3fifo", "wtinylfu", "lhd", "lfu", "rand")
 LEADERS = 4  # policies that are tried with many memories
@@ -44,6 +45,7 @@ def advise_join(
     within: int | None,
     *,
     target: float = 0.95,
+    goal: str = PAIRS,
     tried: Sequence[str] = (),
     name: str = "streams",
     payload: float = PAYLOAD,
@@ -57,6 +59,8 @@ def advise_join(
 
     side, key, time: of each row; sorted by time.
     within: how far apart the times of a match may be; None: no limit.
+    goal: what the target counts, and the join gets the most of: `pairs`, that is results, or `rows`
+        that find at least one partner.
     tried: the policies; by default all that are worth a trial.
     payload: bytes of a row, beside its key and time.
     work: how many rows, or as much in matches, each replay may take: the more, the smaller the
@@ -70,6 +74,7 @@ def advise_join(
     (501, 'prob', True)
     """
     check_target(target)
+    check_goal(goal)
     order = np.lexsort((side, time))
     side, key, time = np.asarray(side, np.int8)[order], key[order], time[order]
     check_streams(side, key, time, within)
@@ -89,7 +94,7 @@ def advise_join(
         call,
     )
     doubts = window_doubts(int(time[-1] - time[0]), within)
-    return from_join_sample(sample, streams, live, target, tried, seed, doubts, progress)
+    return from_join_sample(sample, streams, live, target, goal, tried, seed, doubts, progress)
 
 
 def from_join_sample(
@@ -97,6 +102,7 @@ def from_join_sample(
     streams: Streams,
     live: Live,
     target: float,
+    goal: str,
     tried: Sequence[str],
     seed: int,
     doubts: list[str],
@@ -114,10 +120,11 @@ def from_join_sample(
     ratio = sample.live / live.mean if sample.live else 1.0
 
     def replay(policy: str, budget: float) -> Measured:
-        return replay_join(sample, policy, budget * ratio, seed)
+        return replay_join(sample, policy, budget * ratio, seed, goal)
 
-    with compiled_beside(names, JOINING, sample.weighted):
-        curves = _curves(names, grid(live.mean, live.peak), 1.0, target, replay, progress)
+    rows = grid(live.mean, live.peak)
+    with compiled_beside(names, JOINING, sample.weighted, goal):
+        curves = _curves(names, rows, 1.0, target, replay, progress, beside=True)
     sampled = {
         "rows": len(sample.key),
         "stretches": len(sample.parts),
@@ -126,7 +133,8 @@ def from_join_sample(
         "results": float(sample.exact.sum()),
         "whole": sample.whole,
     }
-    return Advice(streams, target, curves, sampled, doubts + _few(found, "results"))
+    doubts = doubts + _few(found, "results")
+    return Advice(streams, target, curves, sampled, doubts, goal, sample.hot_pairs)
 
 
 def advise_lookup(
@@ -217,6 +225,7 @@ def _curves(
     goal: float,
     replay: Callable[[str, float], Measured],
     progress: Progress | None,
+    beside: bool = False,
 ) -> list[Curve]:
     """Return the curves, the best first: who needs the least memory for the goal.
 
@@ -234,7 +243,7 @@ def _curves(
 
     with ThreadPoolExecutor(cores()) as pool:
         # Those that take longest first, so that no core waits for the other in the end.
-        drawn = pool.map(lambda name: draw_curve(name, few, most, told), reversed(names))
+        drawn = pool.map(lambda name: draw_curve(name, few, most, told, beside), reversed(names))
         curves = list(drawn)[::-1]
         curves.sort(key=lambda curve: _need(curve, goal))
         leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
@@ -265,6 +274,12 @@ def check_target(target: float) -> None:
     """Refuse what is no part of the results."""
     if not isinstance(target, Real) or not 0 < float(target) <= 1:
         raise BadInput(f"target must be above 0 and at most 1, got {target!r}")
+
+
+def check_goal(goal: str) -> None:
+    """Refuse what a join cannot get the most of."""
+    if goal not in GOALS:
+        raise BadInput(f"goal must be 'pairs' or 'rows', got {goal!r}")
 
 
 def check_streams(side: NDArray, key: Ints, time: Ints, within: int | None) -> None:

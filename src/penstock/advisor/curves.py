@@ -1,7 +1,7 @@
 """Recall, or hit ratio, by memory: one curve for each policy, and what can be read off it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class Curve:
     rows: Ints
     share: NDArray[np.float64]  # recall, or hit ratio
     error: NDArray[np.float64]  # half the width of its 95 % interval
+    beside: "Curve | None" = None  # of a join: the same of what is not its goal
 
     def at(self, rows: float) -> Measured:
         """Return what a memory of so many rows finds.
@@ -35,13 +36,15 @@ class Curve:
         >>> round(curve.at(100).share, 3)
         0.4
         """
+        beside = None if self.beside is None else self.beside.at(rows)
         if rows < self.rows[0]:  # nothing is found with nothing
             part = rows / self.rows[0]
-            return Measured(float(part * self.share[0]), float(self.error[0]))
+            return Measured(float(part * self.share[0]), float(self.error[0]), beside)
         at, points = np.log(rows), np.log(self.rows)
         return Measured(
             float(np.interp(at, points, self.share)),
             float(np.interp(at, points, self.error)) + self._bend(at, points),
+            beside,
         )
 
     def _bend(self, at: float, points: NDArray[np.float64]) -> float:
@@ -73,12 +76,22 @@ class Curve:
     def with_point(self, rows: int, found: Measured) -> "Curve":
         """Return the curve with one more point."""
         place = int(np.searchsorted(self.rows, rows))
+        beside = self.beside
+        if beside is not None and found.beside is not None:
+            beside = beside.with_point(rows, found.beside)
         return Curve(
             self.policy,
             np.insert(self.rows, place, rows),
             np.insert(self.share, place, found.share),
             np.insert(self.error, place, found.error),
+            beside,
         )
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """How much it rises from each point to the next, or what is beside it if that is more."""
+        mine = np.abs(np.diff(self.share))
+        return mine if self.beside is None else np.maximum(mine, self.beside.steps)
 
 
 def grid(mean: float, peak: int) -> Ints:
@@ -99,13 +112,16 @@ def rough(rows: Ints) -> Ints:
     return np.append(rows[:-1:ALL_TRIED], rows[-1])
 
 
-def draw_curve(policy: str, rows: Ints, most: float, replay: Replay) -> Curve:
+def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: bool = False) -> Curve:
     """Return the curve of a policy; with the last of `rows` it finds `most`, which is known.
 
     The first point and one in the middle are always there, the others where the curve is steep.
+    With `beside` another is drawn of what is not the goal, which ends at the same height.
     """
     first, last = int(rows[0]), int(rows[-1])
     curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
+    if beside:
+        curve = replace(curve, beside=curve)
     if first < last:
         curve = curve.with_point(first, replay(policy, first))
     middle = int(rows[len(rows) * 2 // 5])
@@ -125,8 +141,9 @@ def fill(curve: Curve, rows: Ints, replay: Replay) -> Curve:
 
 def _steepest(curve: Curve, rows: Ints) -> int | None:
     """Return the middle of the points to be had where a curve rises most, if it is steep there."""
-    for place in np.argsort(-np.abs(np.diff(curve.share))).tolist():
-        if abs(curve.share[place + 1] - curve.share[place]) <= STEEP:
+    steps = curve.steps
+    for place in np.argsort(-steps).tolist():
+        if steps[place] <= STEEP:
             break
         between = rows[(rows > curve.rows[place]) & (rows < curve.rows[place + 1])]
         if len(between):

@@ -1,9 +1,10 @@
 """One policy with one memory over a sample: which part of the results it finds."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.gains import PAIRS, ROWS
 from ..engines import Join, Lookup
 from ..numeric import student_within
 from .sample import Floats, JoinSample, LookupSample, sizes
@@ -24,41 +25,64 @@ class Measured(NamedTuple):
 
     share: float
     error: float
+    beside: "Measured | None" = None  # of a join: the same of what is not its goal
 
 
-def replay_join(sample: JoinSample, policy: str, budget: float, seed: int = 0) -> Measured:
-    """Return the recall of a policy that may hold `budget` rows of the whole streams."""
+def replay_join(
+    sample: JoinSample, policy: str, budget: float, seed: int = 0, goal: str = PAIRS
+) -> Measured:
+    """Return the recall of a policy that may hold `budget` rows of the whole streams.
+
+    It is that of the goal: of pairs, or of the rows that have a partner. The other is beside it.
+    """
     if sample.whole:
-        join = Join(policy, max(1, round(budget)), within=sample.within, seed=seed)
+        join = Join(policy, max(1, round(budget)), within=sample.within, seed=seed, goal=goal)
         join.push(sample.side, sample.key, sample.time, emit=False)
-        return Measured(join.results / max(1.0, float(sample.exact.sum())), 0.0)
-    return _ratio(_found(sample, policy, budget, seed), sample)
+        pairs = Measured(join.results / max(1.0, float(sample.exact.sum())), 0.0)
+        rows = Measured(join.rows_matched / max(1.0, float(sample.matchable.sum())), 0.0)
+    else:
+        results, matched = _found(sample, policy, budget, seed, goal)
+        pairs = _ratio(results, sample.exact, sample)
+        rows = _ratio(matched, sample.matchable, sample)
+    first, second = (rows, pairs) if goal == ROWS else (pairs, rows)
+    return first._replace(beside=second)
 
 
-def _found(sample: JoinSample, policy: str, budget: float, seed: int) -> Floats:
-    """Return what each row finds, in results it stands for; 0 where it does not count."""
+def _found(
+    sample: JoinSample, policy: str, budget: float, seed: int, goal: str
+) -> tuple[Floats, Floats]:
+    """Return for each row what it finds, in results it stands for, and the rows that are matched
+    for the first time when it comes, likewise; 0 where it does not count.
+    """
     size, unit = sizes(sample.weight)
     memory = max(1, round(budget * unit))
     scale = max(1, round(budget / float(sample.weight[sample.kept].mean())))
     size[~sample.kept] = memory + 1  # what is larger than the memory is turned away
     within = sample.within
-    join = Join(policy, memory, within=within, sized=sample.weighted, scale=scale, seed=seed)
+    terms: dict[str, Any] = {"within": within, "sized": sample.weighted, "scale": scale}
+    join = Join(policy, memory, **terms, seed=seed, goal=goal)
     columns = sample.side, sample.key, sample.time
-    found = join.tally(*columns, size=size if sample.weighted else None) * sample.worth
+    results, matched = join.tallies(*columns, size=size if sample.weighted else None)
+    itself = results > 0
+    rows = itself * sample.comes + (matched - itself) * sample.weight
+    found = results * sample.worth
     for first, start, _ in sample.parts:
-        found[first:start] = 0  # memories were filling
-    return found
+        found[first:start] = rows[first:start] = 0  # memories were filling
+    return found, rows
 
 
-def _ratio(found: Floats, sample: JoinSample) -> Measured:
-    """Return the recall over all stretches, and its error by keys and by stretches."""
-    matches = sample.matches
+def _ratio(found: Floats, exact: Floats, sample: JoinSample) -> Measured:
+    """Return the recall over all stretches, and its error by keys and by stretches.
+
+    exact: what an unlimited memory finds at each row.
+    """
+    matches = sample.by_part(exact)
     total, count = float(matches.sum()), len(matches)
     if not total:
         return Measured(1.0, 1.0)
     parts = sample.by_part(found)
     recall = min(1.0, float(parts.sum()) / total)
-    by_keys = OTHERS * sample.keys.variance(found - recall * sample.exact) / total**2
+    by_keys = OTHERS * sample.keys.variance(found - recall * exact) / total**2
     variance = by_keys + (_unlike(recall) if sample.weighted else 0.0)
     sure = 1.96
     if count > 1:

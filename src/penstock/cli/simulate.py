@@ -81,5 +81,5 @@ def simulate(
     with show.following("simulating") as progress:
         made = sweep(scenario, policy or (), runs, progress=progress)
     if page is not None:
-        page.write_text(comparison.as_html(summarise(made)), encoding="utf-8")
+        page.write_text(comparison.as_html(summarise(made, rows=True)), encoding="utf-8")
     show_made(summarise(made) if as_json else show.comparison(made))

@@ -79,7 +79,9 @@ def _caption(report: dict[str, Any]) -> Text:
     full = report["policies"][0]["full"]["mean"]
     told = [each["explained"] for each in report["policies"] if "explained" in each]
     ruled = "".join(f"; auto ended with {each['in_force']}: {each['why']}" for each in told)
-    return Text(f"with unlimited memory: {full:,.0f} {WHAT[report['problem']]}{ruled}")
+    rows = next((each["matched"]["full"] for each in report["policies"] if "matched" in each), None)
+    matched = "" if rows is None else f", {rows:,.0f} rows matched"
+    return Text(f"with unlimited memory: {full:,.0f} {WHAT[report['problem']]}{matched}{ruled}")
 
 
 def _results(results: dict[str, float], runs: int) -> str:
