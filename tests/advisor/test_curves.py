@@ -48,6 +48,25 @@ def test_flat_parts_are_not_replayed():
     assert not {2, 200} & set(asked)
 
 
+def test_what_is_beside_a_curve_is_drawn_with_it():
+    asked = []
+
+    def replay(policy, budget):
+        asked.append(budget)
+        return Measured(0.99, 0.0, Measured(budget / 500, 0.01))
+
+    rows = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500])
+    curve = draw_curve("lru", rows, 1.0, replay, beside=True)
+    assert {50, 100, 200} <= set(asked)  # where the other one is steep
+    assert curve.beside.rows.tolist() == curve.rows.tolist()
+    assert curve.beside.share[:-1] == pytest.approx(curve.rows[:-1] / 500)
+    assert curve.at(200).beside == (pytest.approx(0.4), pytest.approx(0.01), None)
+    assert (
+        refine(curve, 0.995, replay).beside.rows.tolist()
+        == refine(curve, 0.995, replay).rows.tolist()
+    )
+
+
 def test_nothing_reaches_more_than_there_is():
     short = Curve("lru", np.array([10, 100]), np.array([0.2, 0.6]), np.zeros(2))
     assert short.rows_for(0.61) is None

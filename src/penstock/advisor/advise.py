@@ -78,7 +78,7 @@ def advise_join(
     order = np.lexsort((side, time))
     side, key, time = np.asarray(side, np.int8)[order], key[order], time[order]
     check_streams(side, key, time, within)
-    sample, live = draw_join(side, key, time, within, work, error, seed)
+    sample, live = draw_join(side, key, time, within, work, error, seed, goal)
     keys, counts = np.unique(key, return_counts=True)
     streams = Streams(
         JOINING,

@@ -114,7 +114,7 @@ def _from_keys(
     chance = 1.0 if within is None else min(1.0, 2 * within / span)
     matches = counts.left * counts.right * chance
     table = _table(counts, matches)
-    split, part = plan(table, live.mean, wanted.work, ERROR, within)
+    split, part = plan(table, live.mean, wanted.work, ERROR, within, goal)
     stretches = WHOLE
     if part < 1:
         stretches = choose_stretches(edges, binned, part, live.mean, within, seed)

@@ -79,7 +79,7 @@ def _label(axes: Any, made: Demo) -> None:
     axes.set_yticks(range(len(made.runs)), [_name(run) for run in made.runs])
     axes.invert_yaxis()
     axes.set_xlim(left=0)
-    axes.set_xlabel("recall: bars by an exact batch join afterwards, of results and of rows")
+    axes.set_xlabel("share found: bars counted afterwards by an exact batch join")
     axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes.tick_params(left=False)

@@ -19,19 +19,11 @@ TITLE = (
     "Joined live on Spark: flights that leave New York for an airport,\n"
     "and flights of the same airline that land there within 6 hours"
 )
-HEADS = (
-    "rows\nper s",
-    "rows\nheld",
-    "rows\nevicted",
-    "of",
-    "found",
-    "estimated\nrecall",
-    "its 95 %\ninterval",
-)
+HEADS = ("rows", "share of", "found", "estimate", "its 95 %\ninterval")
 CAPTION = (
-    "rows per s: the median micro-batch; the first join warms Java up\n"
-    "rows evicted: let go, or not let in, while they could still match\n"
-    "departures, landings: rows that found at least one partner, of those that have one"
+    "per s: the median micro-batch; the first join warms Java up\n"
+    "evicted: or rejected, while they could still match\n"
+    "departures, landings: those that found a partner, of those that have one"
 )
 
 
@@ -69,7 +61,7 @@ def watching() -> Iterator[Screen]:
 
 def comparison(made: Demo) -> Table:
     """Return the table of all runs with the truth beside the estimates, the best one marked."""
-    table = _table((*HEADS, "true\nrecall"))
+    table = _table((*HEADS, "truth"))
     best = max(made.runs, key=made.recall)
     for run in made.runs:
         style = "bold green" if run is best else ""
@@ -80,21 +72,24 @@ def comparison(made: Demo) -> Table:
 
 def _table(heads: tuple[str, ...]) -> Table:
     table = Table(title=TITLE, caption=CAPTION, box=box.SIMPLE_HEAD, title_style="bold")
-    table.pad_edge = False
+    table.pad_edge, table.padding = False, (0, 1, 0, 0)
     table.title_justify = table.caption_justify = "left"
     table.add_column("policy", no_wrap=True)
     for head in heads:
-        table.add_column(head, justify="left" if head == "of" else "right", no_wrap=True)
+        table.add_column(head, justify="left" if head == "share of" else "right", no_wrap=True)
     return table
 
 
 def _cells(run: Run) -> list[str]:
-    figures = run.metrics
     return [
         run.policy,
-        f"{run.rows_per_second:,.0f}",
-        f"{figures.rows_held:,}",
-        f"{run.let_go:,}",
+        _lines(
+            (
+                f"{run.rows_per_second:,.0f} per s  ",
+                f"{run.metrics.rows_held:,} held   ",
+                f"{run.let_go:,} evicted",
+            )
+        ),
         _lines(each.what for each in run.told),
         _lines(f"{each.found:,}" for each in run.told),
         _lines(_share(each.share) for each in run.told),
@@ -131,8 +126,8 @@ def _by_rows(made: Demo) -> str:
         for left, right in [made.row_recall(run)]
     ]
     told = (
-        "Of the departures and landings that have a partner, at least one was found for "
-        f"{', '.join(shares)}: results and rows are two goals, and these joins had the first."
+        "Of the departures and landings that have a partner these found one: "
+        f"{'; '.join(shares)}. Results and rows are two goals, and these joins had the first."
     )
     best = max(made.runs, key=made.recall)
     hot = best.metrics.hot_pairs
@@ -145,10 +140,13 @@ def _by_rows(made: Demo) -> str:
 def _verdict(made: Demo) -> str:
     """Say whether the intervals, made without knowing the truth, hold it."""
     missed = [run.policy for run in made.runs if not made.holds(run)]
+    of_rows = [each for run in made.runs for each in made.held_by(run)[1:]]
+    rows = f" Of the {len(of_rows)} intervals for rows {sum(of_rows)} hold the truth."
     if not missed:
-        return "Every interval, made while the join ran, holds the true recall."
+        return f"Every interval, made while the join ran, holds the true recall of pairs.{rows}"
     whose = "The interval of" if len(missed) == 1 else "The intervals of"
     return (
         f"{whose} {' and '.join(missed)}, made while the join ran, "
-        f"{'misses' if len(missed) == 1 else 'miss'} the true recall; one in twenty may."
+        f"{'misses' if len(missed) == 1 else 'miss'} the true recall of pairs; one in twenty may."
+        f"{rows}"
     )
