@@ -55,7 +55,7 @@ def few_keys(made: Advice) -> str:
         return ""
     told = f"Ten keys make {made.hot_pairs:.0%} of all results"
     if made.counted == ROWS:
-        return f"{told}; with goal='rows' they take no more memory than other keys."
+        return f"{told}, so the recall of pairs is mostly about these keys."
     return (
         f"{told}, so recall is mostly about these keys; if rows that find a partner are what "
         "counts, ask for goal='rows' (--goal rows)."

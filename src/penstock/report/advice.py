@@ -100,7 +100,7 @@ def _data(made: Advice, what: str, title: str) -> dict[str, Any]:
         "peak": made.streams.peak,
         "most": made.streams.most,
         "beside": MEASURES[names[1]][0] if (names := _names(made)) else "",
-        "call": made.call.replace("{policy!r}", '"{policy}"'),
+        "call": made.call.replace("{policy!r}", '"{policy}"').replace("goal='rows'", 'goal="rows"'),
         "curves": [_drawn(made, curve) for curve in made.curves],
     }
 

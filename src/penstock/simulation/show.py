@@ -34,9 +34,9 @@ def comparison(made: Sweep) -> Table:
     table.add_column("recall", justify="right", no_wrap=True)
     joins = report["problem"] == JOINING
     if joins:
-        table.add_column("rows matched", justify="right", no_wrap=True)
+        table.add_column("rows\nmatched", justify="right", no_wrap=True)
     measures = ("sse", "kl") if made.scenario.distortion else ()
-    bar = BAR // 2 if measures else BAR
+    bar = BAR // 2 if measures or joins else BAR
     table.add_column("", width=bar)
     table.add_column("tuples/s", justify="right", no_wrap=True)
     for measure in measures:
