@@ -86,20 +86,20 @@ def test_both_measures_are_told_whatever_the_goal(made):
             assert curve["share"] == curve["row_recall" if goal == "rows" else "recall"]
             assert len(curve["recall"]) == len(curve["row_recall"]) == len(curve["rows"])
     assert rows.answer.row_recall == pytest.approx(0.8, abs=0.01)
-    assert rows.answer.rows < made.answer.rows  # one partner is enough
+    assert rows.best.at(made.answer.rows).share > 1.5 * made.answer.row_recall
     assert "goal='rows'" in rows.code
     assert "goal" not in made.code
 
 
 def test_a_few_keys_that_make_most_results_are_told(made):
-    side, key, time = streams()
-    hot = np.where(np.arange(len(key)) // 2 % 3 == 0, 0, key)  # every third pair of rows
-    said = advise(side, hot, time, target=0.5)
-    assert said.hot_pairs > 0.5
-    assert f"Ten keys make {said.hot_pairs:.0%} of all results" in few_keys(said)
-    assert "goal='rows'" in few_keys(said)
-    assert "goal='rows'" not in few_keys(made)
-    assert few_keys(replace(said, hot_pairs=0.5)) == ""
+    side, key, _ = streams()
+    left, right = (np.bincount(key[side == each], minlength=400) for each in (0, 1))
+    pairs = np.sort(left * right)[::-1]  # without a window, which leaves the shares about the same
+    assert made.hot_pairs == pytest.approx(pairs[:10].sum() / pairs.sum(), abs=0.02)
+    assert f"Ten keys make {made.hot_pairs:.0%} of all results" in few_keys(made)
+    assert "goal='rows'" in few_keys(made)
+    assert "goal='rows'" not in few_keys(replace(made, counted="rows"))
+    assert few_keys(replace(made, hot_pairs=0.5)) == ""
 
 
 def test_rate_and_auto_are_tried_like_the_others():

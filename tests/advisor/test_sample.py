@@ -167,7 +167,7 @@ def test_the_ten_hottest_keys_are_counted_with_those_they_stand_for():
 @pytest.mark.parametrize("within", [4000, 30_000])  # stretches of time, and sampled keys
 def test_samples_tell_the_truth_within_their_error(within, goal):
     side, key, time = skewed()
-    sample, live = draw_join(side, key, time, within, 25_000, 0.02, 3)
+    sample, live = draw_join(side, key, time, within, 25_000, 0.02, 3, goal)
     assert not sample.whole
     assert len(sample.key) < 0.8 * len(key)
     assert (sample.weight > 1).any() or len(sample.parts) >= 3  # else there would be no error
