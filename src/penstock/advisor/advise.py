@@ -17,7 +17,7 @@ from ..grid import cores
 from ..profiling import fit_zipf
 from ..workloads.trace import Ints
 from .advice import Advice, Streams
-from .curves import Curve, draw_curve, fill, grid, refine, rough
+from .curves import Curve, draw_all, draw_curve, fill, grid, middle, refine, rough
 from .draw import ERROR, WORK, draw_join, draw_lookup
 from .live import Live
 from .replay import Measured, replay_join, replay_lookup
@@ -31,7 +31,8 @@ TO_JOIN = (
     "prob", "life", "lba", "rate", "auto",
 )  # fmt: skip
 TO_CACHE = ("clock", "lru", "fifo", "sieve", "s3fifo", "wtinylfu", "lhd", "lfu", "rand")
-LEADERS = 4  # policies that are tried with many memories
+SLOW = ("auto",)  # of these a replay takes as long as several: tried with few memories only
+LEADERS = 3  # policies that are tried with many memories
 FEWEST = 200  # results, or references: fewer say nothing
 FEW = 2000
 
@@ -229,11 +230,14 @@ def _curves(
 ) -> list[Curve]:
     """Return the curves, the best first: who needs the least memory for the goal.
 
-    All are tried with few memories, and the leaders with many where their curves are steep.
-    Compiled code lets other threads run, so each core has a policy of its own.
+    All are tried with few memories, and the leaders with many where their curves are steep. Those
+    that are slow are tried last, with the memory that the best of the others needs for the goal,
+    and two others. Compiled code lets other threads run, so each core has a policy of its own.
     """
     few, asked = rough(rows), itertools.count(1)
-    most_asked = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
+    slow = [name for name in names if name in SLOW and len(names) > len(SLOW)]
+    quick = [name for name in names if name not in slow]
+    most_asked = len(quick) * (len(few) - 1) + LEADERS * (len(rows) - len(few)) + 3 * len(slow)
 
     def told(policy: str, budget: float) -> Measured:
         found = replay(policy, budget)
@@ -243,15 +247,18 @@ def _curves(
 
     with ThreadPoolExecutor(cores()) as pool:
         # Those that take longest first, so that no core waits for the other in the end.
-        drawn = pool.map(lambda name: draw_curve(name, few, most, told, beside), reversed(names))
+        drawn = pool.map(lambda name: draw_curve(name, few, most, told, beside), reversed(quick))
         curves = list(drawn)[::-1]
         curves.sort(key=lambda curve: _need(curve, goal))
+        some = np.unique([few[0], middle(few), round(curves[0].rows_for(goal) or few[0]), few[-1]])
+        tried = [pool.submit(draw_all, name, some, most, told, beside) for name in slow]
         leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
-        leaders.sort(key=lambda curve: _need(curve, goal))
-        leaders[:2] = pool.map(lambda curve: refine(curve, goal, replay), leaders[:2])
+        curves[:LEADERS] = leaders
+        curves = sorted([*curves, *(each.result() for each in tried)], key=lambda c: _need(c, goal))
+        curves[:2] = pool.map(lambda curve: refine(curve, goal, replay), curves[:2])
     if progress is not None:
         progress(most_asked, most_asked)
-    return sorted(leaders, key=lambda curve: _need(curve, goal)) + curves[LEADERS:]
+    return sorted(curves, key=lambda curve: _need(curve, goal))
 
 
 def _need(curve: Curve, goal: float) -> float:

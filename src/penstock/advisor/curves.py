@@ -14,6 +14,7 @@ from .replay import Measured
 SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
 ALL_TRIED = 2
 STEEP = 0.04  # between two points; the truth lies about a quarter of it off the line at most
+BESIDE = 3  # times as much is steep for what is not the goal
 REFINED = 3  # further replays, where a curve passes a target
 
 Replay = Callable[[str, float], Measured]  # of a policy and a budget
@@ -89,9 +90,9 @@ class Curve:
 
     @property
     def steps(self) -> NDArray[np.float64]:
-        """How much it rises from each point to the next, or what is beside it if that is more."""
+        """How much it rises from each point to the next, or a part of what is beside it rises."""
         mine = np.abs(np.diff(self.share))
-        return mine if self.beside is None else np.maximum(mine, self.beside.steps)
+        return mine if self.beside is None else np.maximum(mine, self.beside.steps / BESIDE)
 
 
 def grid(mean: float, peak: int) -> Ints:
@@ -112,6 +113,24 @@ def rough(rows: Ints) -> Ints:
     return np.append(rows[:-1:ALL_TRIED], rows[-1])
 
 
+def middle(rows: Ints) -> int:
+    """Return the memory in the middle, that every policy is tried with."""
+    return int(rows[len(rows) * 2 // 5])
+
+
+def draw_all(policy: str, rows: Ints, most: float, replay: Replay, beside: bool = False) -> Curve:
+    """Return the curve of a policy at just these memories; with the last it finds `most`."""
+    curve = _last(policy, rows, most, beside)
+    for budget in rows[:-1].tolist():
+        curve = curve.with_point(budget, replay(policy, budget))
+    return curve
+
+
+def _last(policy: str, rows: Ints, most: float, beside: bool) -> Curve:
+    curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
+    return replace(curve, beside=curve) if beside else curve
+
+
 def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: bool = False) -> Curve:
     """Return the curve of a policy; with the last of `rows` it finds `most`, which is known.
 
@@ -119,14 +138,11 @@ def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: boo
     With `beside` another is drawn of what is not the goal, which ends at the same height.
     """
     first, last = int(rows[0]), int(rows[-1])
-    curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
-    if beside:
-        curve = replace(curve, beside=curve)
+    curve = _last(policy, rows, most, beside)
     if first < last:
         curve = curve.with_point(first, replay(policy, first))
-    middle = int(rows[len(rows) * 2 // 5])
-    if first < middle < last:
-        curve = curve.with_point(middle, replay(policy, middle))
+    if first < middle(rows) < last:
+        curve = curve.with_point(middle(rows), replay(policy, middle(rows)))
     return fill(curve, rows, replay)
 
 

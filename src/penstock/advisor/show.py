@@ -41,7 +41,8 @@ def _tables(made: Advice) -> list[Table]:
 def _curves(made: Advice, curves: list[Curve], title: str) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column("policy", no_wrap=True)
-    rows = made.curves[-1].rows
+    # The first two have many points about the target.
+    rows = max((each.rows for each in reversed(made.curves[2:] or made.curves)), key=len)
     places = np.unique(np.linspace(0, len(rows) - 1, COLUMNS).round().astype(int))
     for place in places:
         table.add_column(f"{rows[place]:,}", justify="right", no_wrap=True)
