@@ -111,7 +111,9 @@ def test_rate_and_auto_are_tried_like_the_others():
         join = Join(name, 300, within=1000)
         join.push(side, key, time, emit=False)
         found = join.results / made.sampled["results"]
-        assert curves[name].at(300).share == pytest.approx(found, abs=0.03)
+        said = curves[name].at(300)
+        assert said.share == pytest.approx(found, abs=max(0.03, said.error))
+        assert said.error < 0.06
     # what is tried beside takes memory too
     assert made.bytes_of("auto", 300) > made.bytes_of("rate", 300)
 

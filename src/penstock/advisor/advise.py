@@ -17,7 +17,7 @@ from ..grid import cores
 from ..profiling import fit_zipf
 from ..workloads.trace import Ints
 from .advice import Advice, Streams
-from .curves import Curve, draw_all, draw_curve, fill, grid, middle, refine, rough
+from .curves import Curve, draw_curve, draw_roughly, fill, grid, middle, refine, rough
 from .draw import ERROR, WORK, draw_join, draw_lookup
 from .live import Live
 from .replay import Measured, replay_join, replay_lookup
@@ -232,12 +232,14 @@ def _curves(
 
     All are tried with few memories, and the leaders with many where their curves are steep. Those
     that are slow are tried last, with the memory that the best of the others needs for the goal,
-    and two others. Compiled code lets other threads run, so each core has a policy of its own.
+    and few others. Compiled code lets other threads run, so each core has a policy of its own.
     """
     few, asked = rough(rows), itertools.count(1)
     slow = [name for name in names if name in SLOW and len(names) > len(SLOW)]
     quick = [name for name in names if name not in slow]
-    most_asked = len(quick) * (len(few) - 1) + LEADERS * (len(rows) - len(few)) + 3 * len(slow)
+    most_asked = (
+        len(quick) * (len(few) - 1) + LEADERS * (len(rows) - len(few)) + len(few) * len(slow)
+    )
 
     def told(policy: str, budget: float) -> Measured:
         found = replay(policy, budget)
@@ -251,7 +253,7 @@ def _curves(
         curves = list(drawn)[::-1]
         curves.sort(key=lambda curve: _need(curve, goal))
         some = np.unique([few[0], middle(few), round(curves[0].rows_for(goal) or few[0]), few[-1]])
-        tried = [pool.submit(draw_all, name, some, most, told, beside) for name in slow]
+        tried = [pool.submit(draw_roughly, name, some, few, most, told, beside) for name in slow]
         leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
         curves[:LEADERS] = leaders
         curves = sorted([*curves, *(each.result() for each in tried)], key=lambda c: _need(c, goal))

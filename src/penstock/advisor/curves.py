@@ -14,6 +14,7 @@ from .replay import Measured
 SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
 ALL_TRIED = 2
 STEEP = 0.04  # between two points; the truth lies about a quarter of it off the line at most
+ROUGHLY = 0.15  # the same, of policies that take long
 BESIDE = 3  # times as much is steep for what is not the goal
 REFINED = 3  # further replays, where a curve passes a target
 
@@ -118,12 +119,17 @@ def middle(rows: Ints) -> int:
     return int(rows[len(rows) * 2 // 5])
 
 
-def draw_all(policy: str, rows: Ints, most: float, replay: Replay, beside: bool = False) -> Curve:
-    """Return the curve of a policy at just these memories; with the last it finds `most`."""
+def draw_roughly(
+    policy: str, rows: Ints, more: Ints, most: float, replay: Replay, beside: bool = False
+) -> Curve:
+    """Return the curve of a policy that takes long: at `rows`, and of `more` where it is very steep.
+
+    With the last of `rows` it finds `most`.
+    """
     curve = _last(policy, rows, most, beside)
     for budget in rows[:-1].tolist():
         curve = curve.with_point(budget, replay(policy, budget))
-    return curve
+    return fill(curve, more, replay, ROUGHLY)
 
 
 def _last(policy: str, rows: Ints, most: float, beside: bool) -> Curve:
@@ -146,20 +152,20 @@ def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: boo
     return fill(curve, rows, replay)
 
 
-def fill(curve: Curve, rows: Ints, replay: Replay) -> Curve:
+def fill(curve: Curve, rows: Ints, replay: Replay, steep: float = STEEP) -> Curve:
     """Return the curve with those of these points that lie where it is steep."""
     while True:
-        budget = _steepest(curve, rows)
+        budget = _steepest(curve, rows, steep)
         if budget is None:
             return curve
         curve = curve.with_point(budget, replay(curve.policy, budget))
 
 
-def _steepest(curve: Curve, rows: Ints) -> int | None:
+def _steepest(curve: Curve, rows: Ints, steep: float) -> int | None:
     """Return the middle of the points to be had where a curve rises most, if it is steep there."""
     steps = curve.steps
     for place in np.argsort(-steps).tolist():
-        if steps[place] <= STEEP:
+        if steps[place] <= steep:
             break
         between = rows[(rows > curve.rows[place]) & (rows < curve.rows[place + 1])]
         if len(between):
