@@ -17,7 +17,7 @@ from ..grid import cores
 from ..profiling import fit_zipf
 from ..workloads.trace import Ints
 from .advice import Advice, Streams
-from .curves import Curve, draw_curve, draw_roughly, fill, grid, middle, refine, rough
+from .curves import Curve, draw_curve, draw_roughly, fill_best, grid, middle, refine, rough
 from .draw import ERROR, WORK, draw_join, draw_lookup
 from .live import Live
 from .replay import Measured, replay_join, replay_lookup
@@ -32,7 +32,7 @@ TO_JOIN = (
 )  # fmt: skip
 TO_CACHE = ("clock", "lru", "fifo", "sieve", "s3fifo", "wtinylfu", "lhd", "lfu", "rand")
 SLOW = ("auto",)  # of these a replay takes as long as several: tried with few memories only
-LEADERS = 3  # policies that are tried with many memories
+LEADERS = 2  # policies that are tried with many memories
 FEWEST = 200  # results, or references: fewer say nothing
 FEW = 2000
 
@@ -237,9 +237,7 @@ def _curves(
     few, asked = rough(rows), itertools.count(1)
     slow = [name for name in names if name in SLOW and len(names) > len(SLOW)]
     quick = [name for name in names if name not in slow]
-    most_asked = (
-        len(quick) * (len(few) - 1) + LEADERS * (len(rows) - len(few)) + len(few) * len(slow)
-    )
+    most_asked = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
 
     def told(policy: str, budget: float) -> Measured:
         found = replay(policy, budget)
@@ -254,7 +252,7 @@ def _curves(
         curves.sort(key=lambda curve: _need(curve, goal))
         some = np.unique([few[0], middle(few), round(curves[0].rows_for(goal) or few[0]), few[-1]])
         tried = [pool.submit(draw_roughly, name, some, few, most, told, beside) for name in slow]
-        leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
+        leaders = pool.map(lambda curve: fill_best(curve, rows, told), curves[:LEADERS])
         curves[:LEADERS] = leaders
         curves = sorted([*curves, *(each.result() for each in tried)], key=lambda c: _need(c, goal))
         curves[:2] = pool.map(lambda curve: refine(curve, goal, replay), curves[:2])

@@ -15,7 +15,8 @@ SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
 ALL_TRIED = 2
 STEEP = 0.04  # between two points; the truth lies about a quarter of it off the line at most
 ROUGHLY = 0.15  # the same, of policies that take long
-BESIDE = 3  # times as much is steep for what is not the goal
+# What is not the goal is steep only where it rises so many times as much: for all, and the best.
+BESIDE, BESIDE_BEST = 8, 5
 REFINED = 3  # further replays, where a curve passes a target
 
 Replay = Callable[[str, float], Measured]  # of a policy and a budget
@@ -89,11 +90,14 @@ class Curve:
             beside,
         )
 
-    @property
-    def steps(self) -> NDArray[np.float64]:
-        """How much it rises from each point to the next, or a part of what is beside it rises."""
+    def steps(self, beside: float) -> NDArray[np.float64]:
+        """Return how much it rises from each point to the next, or 1 / `beside` of what is beside
+        it does, if that is more.
+        """
         mine = np.abs(np.diff(self.share))
-        return mine if self.beside is None else np.maximum(mine, self.beside.steps / BESIDE)
+        if self.beside is None:
+            return mine
+        return np.maximum(mine, np.abs(np.diff(self.beside.share)) / beside)
 
 
 def grid(mean: float, peak: int) -> Ints:
@@ -122,14 +126,14 @@ def middle(rows: Ints) -> int:
 def draw_roughly(
     policy: str, rows: Ints, more: Ints, most: float, replay: Replay, beside: bool = False
 ) -> Curve:
-    """Return the curve of a policy that takes long: at `rows`, and of `more` where it is very steep.
+    """Return the curve of a policy that takes long: at `rows`, and `more` where it is steep.
 
     With the last of `rows` it finds `most`.
     """
     curve = _last(policy, rows, most, beside)
     for budget in rows[:-1].tolist():
         curve = curve.with_point(budget, replay(policy, budget))
-    return fill(curve, more, replay, ROUGHLY)
+    return fill(curve, more, replay, ROUGHLY, np.inf)
 
 
 def _last(policy: str, rows: Ints, most: float, beside: bool) -> Curve:
@@ -152,18 +156,25 @@ def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: boo
     return fill(curve, rows, replay)
 
 
-def fill(curve: Curve, rows: Ints, replay: Replay, steep: float = STEEP) -> Curve:
-    """Return the curve with those of these points that lie where it is steep."""
+def fill(
+    curve: Curve, rows: Ints, replay: Replay, steep: float = STEEP, beside: float = BESIDE
+) -> Curve:
+    """Return the curve with those of these points that lie where it is steep, or beside it."""
     while True:
-        budget = _steepest(curve, rows, steep)
+        budget = _steepest(curve, rows, steep, beside)
         if budget is None:
             return curve
         curve = curve.with_point(budget, replay(curve.policy, budget))
 
 
-def _steepest(curve: Curve, rows: Ints, steep: float) -> int | None:
+def fill_best(curve: Curve, rows: Ints, replay: Replay) -> Curve:
+    """Return the curve of one of the best policies with more points."""
+    return fill(curve, rows, replay, STEEP, BESIDE_BEST)
+
+
+def _steepest(curve: Curve, rows: Ints, steep: float, beside: float) -> int | None:
     """Return the middle of the points to be had where a curve rises most, if it is steep there."""
-    steps = curve.steps
+    steps = curve.steps(beside)
     for place in np.argsort(-steps).tolist():
         if steps[place] <= steep:
             break
