@@ -17,7 +17,7 @@ from ..grid import cores
 from ..profiling import fit_zipf
 from ..workloads.trace import Ints
 from .advice import Advice, Streams
-from .curves import Curve, draw_curve, draw_roughly, fill_best, grid, middle, refine, rough
+from .curves import Curve, draw_curve, draw_roughly, fill_best, grid, middle, refine, rough, upper
 from .draw import ERROR, WORK, draw_join, draw_lookup
 from .live import Live
 from .replay import Measured, replay_join, replay_lookup
@@ -250,7 +250,8 @@ def _curves(
         drawn = pool.map(lambda name: draw_curve(name, few, most, told, beside), reversed(quick))
         curves = list(drawn)[::-1]
         curves.sort(key=lambda curve: _need(curve, goal))
-        some = np.unique([few[0], middle(few), round(curves[0].rows_for(goal) or few[0]), few[-1]])
+        needed = round(curves[0].rows_for(goal) or middle(few))
+        some = np.unique([few[0], needed, upper(few), few[-1]])
         tried = [pool.submit(draw_roughly, name, some, few, most, told, beside) for name in slow]
         leaders = pool.map(lambda curve: fill_best(curve, rows, told), curves[:LEADERS])
         curves[:LEADERS] = leaders

@@ -15,8 +15,9 @@ SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
 ALL_TRIED = 2
 STEEP = 0.04  # between two points; the truth lies about a quarter of it off the line at most
 ROUGHLY = 0.15  # the same, of policies that take long
-# What is not the goal is steep only where it rises so many times as much: for all, and the best.
-BESIDE, BESIDE_BEST = 8, 5
+# What is not the goal is looked at where it rises so many times as much, and of the best policies
+# only: of the others there is one more point.
+BESIDE = 8
 REFINED = 3  # further replays, where a curve passes a target
 
 Replay = Callable[[str, float], Measured]  # of a policy and a budget
@@ -123,6 +124,11 @@ def middle(rows: Ints) -> int:
     return int(rows[len(rows) * 2 // 5])
 
 
+def upper(rows: Ints) -> int:
+    """Return the memory between the middle and the last, for what is not the goal."""
+    return int(rows[len(rows) * 4 // 5])
+
+
 def draw_roughly(
     policy: str, rows: Ints, more: Ints, most: float, replay: Replay, beside: bool = False
 ) -> Curve:
@@ -133,7 +139,7 @@ def draw_roughly(
     curve = _last(policy, rows, most, beside)
     for budget in rows[:-1].tolist():
         curve = curve.with_point(budget, replay(policy, budget))
-    return fill(curve, more, replay, ROUGHLY, np.inf)
+    return fill(curve, more, replay, ROUGHLY)
 
 
 def _last(policy: str, rows: Ints, most: float, beside: bool) -> Curve:
@@ -145,19 +151,21 @@ def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: boo
     """Return the curve of a policy; with the last of `rows` it finds `most`, which is known.
 
     The first point and one in the middle are always there, the others where the curve is steep.
-    With `beside` another is drawn of what is not the goal, which ends at the same height.
+    With `beside` another is drawn of what is not the goal, which ends at the same height, and one
+    more point is always there for it.
     """
     first, last = int(rows[0]), int(rows[-1])
     curve = _last(policy, rows, most, beside)
     if first < last:
         curve = curve.with_point(first, replay(policy, first))
-    if first < middle(rows) < last:
-        curve = curve.with_point(middle(rows), replay(policy, middle(rows)))
+    for budget in (middle(rows), *([upper(rows)] if beside else [])):
+        if first < budget < last and budget not in curve.rows:
+            curve = curve.with_point(budget, replay(policy, budget))
     return fill(curve, rows, replay)
 
 
 def fill(
-    curve: Curve, rows: Ints, replay: Replay, steep: float = STEEP, beside: float = BESIDE
+    curve: Curve, rows: Ints, replay: Replay, steep: float = STEEP, beside: float = np.inf
 ) -> Curve:
     """Return the curve with those of these points that lie where it is steep, or beside it."""
     while True:
@@ -169,7 +177,7 @@ def fill(
 
 def fill_best(curve: Curve, rows: Ints, replay: Replay) -> Curve:
     """Return the curve of one of the best policies with more points."""
-    return fill(curve, rows, replay, STEEP, BESIDE_BEST)
+    return fill(curve, rows, replay, STEEP, BESIDE)
 
 
 def _steepest(curve: Curve, rows: Ints, steep: float, beside: float) -> int | None:
