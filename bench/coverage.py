@@ -1,6 +1,7 @@
 """How often the interval of the live recall estimate contains the truth.
 
 python bench/coverage.py --json bench/results/coverage.json   # over ten minutes; --seeds 50: fewer
+python bench/coverage.py --goal rows --seeds 200              # the same joins, played for rows
 
 Each run draws a stream, joins it in two buckets with a budget as Spark would, and compares the
 intervals that `metrics` reports at the end, of pairs and of the rows of each side, with the recall
@@ -22,6 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from penstock.core.gains import GOALS, PAIRS
 from penstock.engines import Join
 from penstock.spark.bucket import Bucket
 from penstock.spark.metrics import Metrics, read_join
@@ -36,7 +38,12 @@ WITHIN = 100 * SECOND
 WINDOW = WITHIN // SECOND * RATE  # rows
 BUCKETS, BATCHES = 2, 4
 POLICIES = ("fifo", "rand", "prob")
-TIMES = {"whole seconds": SECOND, "whole minutes": 60 * SECOND, "constant": 10**6 * SECOND}
+TIMES = {
+    "distinct": SECOND // RATE,
+    "whole seconds": SECOND,
+    "whole minutes": 60 * SECOND,
+    "constant": 10**6 * SECOND,
+}
 POWERS = (0.5, 0.9, 1.3, 1.5)
 BUDGETS = (0.01, 0.05, 0.2, 0.5)
 SHARE = 0.05
@@ -51,6 +58,7 @@ class Cell(NamedTuple):
     power: float
     budget: float  # the share of the window
     sides: str = "alike"  # or "1 to 20": so many rows a side; "list": all keys alike on the left
+    goal: str = PAIRS  # what the join gets the most of
 
 
 class Run(NamedTuple):
@@ -75,12 +83,12 @@ class Run(NamedTuple):
         return [high - low for low, high in ends]
 
 
-def cells() -> Iterator[Cell]:
+def cells(goal: str) -> Iterator[Cell]:
     """Yield what the documentation promises, then streams whose sides differ."""
     for times, power, budget in itertools.product(TIMES, POWERS, BUDGETS):
-        yield Cell(times, power, budget)
+        yield Cell(times, power, budget, goal=goal)
     for sides, power, budget in itertools.product(("1 to 20", "list"), (0.9, 1.5), (0.05, 0.5)):
-        yield Cell("whole seconds", power, budget, sides)
+        yield Cell("whole seconds", power, budget, sides, goal)
 
 
 def drawn(cell: Cell, seed: int) -> Columns:
@@ -102,6 +110,7 @@ def run(cell: Cell, seed: int, share: float = SHARE) -> Run:
     window = ROWS if cell.times == "constant" else WINDOW
     plan = make_plan(
         policy=POLICIES[seed % len(POLICIES)],
+        goal=cell.goal,
         budget=max(BUCKETS, round(cell.budget * window)),
         within=WITHIN,
         sample=share,
@@ -164,9 +173,10 @@ def main() -> None:
     """Measure every cell."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=400, help="runs per cell")
+    parser.add_argument("--goal", choices=GOALS, default=PAIRS, help="what the joins get most of")
     parser.add_argument("--json", type=Path, help="write the figures here")
     chosen = parser.parse_args()
-    found = [measure(cell, range(chosen.seeds)) for cell in track(list(cells()))]
+    found = [measure(cell, range(chosen.seeds)) for cell in track(list(cells(chosen.goal)))]
     for of in ("", "rows_"):
         Console(width=200).print(table(found, of))
     if chosen.json:

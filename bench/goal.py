@@ -25,12 +25,12 @@ from rich.progress import track
 from rich.table import Table
 
 from penstock.engines import Join
-from penstock.offline import most_rows
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import goal_bound
 from papers.quality import recorded
+from papers.theory.most_rows import most_rows
 
 ROWS, WINDOW, KEYS = 200_000, 20_000, 20_000
 SHARES = (0.05, 0.2, 0.5)

@@ -9,8 +9,11 @@ from typer.testing import CliRunner
 
 from penstock import BadInput
 from penstock.advisor import advise_join, advise_lookup
+from penstock.advisor.advise import TO_JOIN
+from penstock.advisor.words import few_keys
 from penstock.cli import app
 from penstock.engines import Join
+from penstock.simulate.unlimited import first_matches
 
 POLICIES = ("fifo", "lru", "prob")
 
@@ -63,6 +66,62 @@ def test_json_has_everything(made):
     assert f"budget={made.answer.rows}" in report["code"].replace("_", "")
     assert {curve["policy"] for curve in report["curves"]} == set(POLICIES)
     assert report["streams"]["rows"] == [6000, 6000]
+
+
+def test_both_measures_are_told_whatever_the_goal(made):
+    side, key, time = streams()
+    rows = advise(side, key, time, target=0.8, goal="rows")
+    matchable = (first_matches(side, key, time, time + 1000) < len(key)).sum()
+    for each, goal in ((made, "pairs"), (rows, "rows")):
+        report = each.to_json()
+        assert report["goal"] == goal
+        assert 0 < report["streams"]["hot_pairs"] < 1
+        answer = each.answer
+        assert answer.share == (answer.row_recall if goal == "rows" else answer.recall)
+        join = Join(answer.policy, answer.rows, within=1000, goal=goal)
+        join.push(side, key, time, emit=False)
+        assert join.results / each.sampled["results"] == pytest.approx(answer.recall, abs=0.02)
+        assert join.rows_matched / matchable == pytest.approx(answer.row_recall, abs=0.02)
+        for curve in report["curves"]:
+            assert curve["share"] == curve["row_recall" if goal == "rows" else "recall"]
+            assert len(curve["recall"]) == len(curve["row_recall"]) == len(curve["rows"])
+    assert rows.answer.row_recall == pytest.approx(0.8, abs=0.01)
+    assert rows.best.at(made.answer.rows).share > 1.5 * made.answer.row_recall
+    assert "goal='rows'" in rows.code
+    assert "goal" not in made.code
+
+
+def test_a_few_keys_that_make_most_results_are_told(made):
+    side, key, _ = streams()
+    left, right = (np.bincount(key[side == each], minlength=400) for each in (0, 1))
+    pairs = np.sort(left * right)[::-1]  # without a window, which leaves the shares about the same
+    assert made.hot_pairs == pytest.approx(pairs[:10].sum() / pairs.sum(), abs=0.02)
+    assert f"Ten keys make {made.hot_pairs:.0%} of all results" in few_keys(made)
+    assert "goal='rows'" in few_keys(made)
+    assert "goal='rows'" not in few_keys(replace(made, counted="rows"))
+    assert few_keys(replace(made, hot_pairs=0.5)) == ""
+
+
+def test_rate_and_auto_are_tried_like_the_others():
+    assert {"rate", "auto"} <= set(TO_JOIN)
+    side, key, time = streams(rows=6000)
+    made = advise(side, key, time, target=0.6, tried=("fifo", "rate", "auto"))
+    curves = {curve.policy: curve for curve in made.curves}
+    for name in ("rate", "auto"):
+        join = Join(name, 300, within=1000)
+        join.push(side, key, time, emit=False)
+        found = join.results / made.sampled["results"]
+        said = curves[name].at(300)
+        assert said.share == pytest.approx(found, abs=max(0.03, said.error))
+        assert said.error < 0.06
+    # what is tried beside takes memory too
+    assert made.bytes_of("auto", 300) > made.bytes_of("rate", 300)
+
+
+@pytest.mark.parametrize("goal", ["row", "", None])
+def test_a_goal_is_pairs_or_rows(goal):
+    with pytest.raises(BadInput, match="goal must be 'pairs' or 'rows', got"):
+        advise(*streams(), goal=goal)
 
 
 def test_all_of_it_is_the_exact_join():
@@ -171,6 +230,17 @@ def test_people_get_the_answer_first(files):
     assert result.exit_code == 0
     assert result.stdout.startswith("For a recall of 95.0% hold")
     assert "Spark's own join" in result.stdout
+    assert "recall of pairs, of all results" in result.stdout
+    assert "rows matched, of the rows that have a partner" in result.stdout
+
+
+def test_rows_can_be_what_counts(files):
+    terms = ["--on", "who", "--time", "at", "--within", 1000, *QUICK, "--goal", "rows"]
+    result = call(*files, *terms, "--target", 0.8)
+    assert result.stdout.startswith("For 80.0% of the rows that have a partner hold")
+    report = json.loads(call(*files, *terms, "--json").stdout)
+    assert report["goal"] == "rows"
+    assert report["code"].endswith("within=1000, goal='rows')")
 
 
 def test_events_that_look_rows_up(files):
@@ -190,6 +260,7 @@ def test_events_that_look_rows_up(files):
         (["--within", "5", "--policy", "pro"], "unknown policy 'pro'"),
         (["--within", "5", "--html", "/no/where.html"], "--html must be a file"),
         (["--lookup"], "--lookup takes one file of events, got 2"),
+        (["--within", "5", "--goal", "clicks"], "goal must be 'pairs' or 'rows', got 'clicks'"),
     ],
 )
 def test_one_sentence_and_exit_code_2(files, options, said):
@@ -218,6 +289,12 @@ def test_files_that_do_not_fit(tmp_path, left, right, said):
     result = call(*paths, "--on", "k", "--time", "t", "--within", 3)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_a_cache_has_no_rows_to_match(files):
+    result = call(files[0], "--lookup", "--on", "who", "--goal", "rows")
+    assert result.exit_code == 2
+    assert "a cache has hits, and no rows to match" in result.stderr
 
 
 def test_one_file_is_no_join(files):

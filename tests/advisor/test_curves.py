@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.advisor.curves import Curve, draw_curve, grid, refine
+from penstock.advisor.curves import Curve, draw_curve, draw_roughly, fill_best, grid, refine
 from penstock.advisor.replay import Measured
 
 RISING = Curve(
@@ -46,6 +46,41 @@ def test_flat_parts_are_not_replayed():
     assert sorted(asked) == curve.rows[:-1].tolist()
     assert {1, 20, 50} <= set(asked)  # on both sides of the step
     assert not {2, 200} & set(asked)
+
+
+def test_what_is_beside_a_curve_is_drawn_with_it():
+    asked = []
+
+    def replay(policy, budget):
+        asked.append(budget)
+        return Measured(0.99, 0.0, Measured(budget / 500, 0.01))
+
+    rows = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500])
+    curve = draw_curve("lru", rows, 1.0, replay, beside=True)
+    assert asked == [1, 10, 200]  # flat, and one more for the other
+    curve = fill_best(curve, rows, replay)
+    assert 50 in curve.rows  # where the other one is steep
+    assert 2 not in curve.rows
+    assert curve.beside.rows.tolist() == curve.rows.tolist()
+    assert curve.beside.share[:-1] == pytest.approx(curve.rows[:-1] / 500)
+    assert curve.at(200).beside == (pytest.approx(0.4), pytest.approx(0.01), None)
+    refined = refine(curve, 0.995, replay)
+    assert refined.beside.rows.tolist() == refined.rows.tolist() != curve.rows.tolist()
+
+
+def test_a_policy_that_takes_long_is_tried_with_few_memories():
+    asked = []
+
+    def replay(policy, budget):
+        asked.append(budget)
+        return Measured(0.1 if budget < 50 else 0.9, 0.0)
+
+    some, more = np.array([1, 20, 200, 500]), np.array([1, 5, 20, 50, 100, 200, 500])
+    curve = draw_roughly("auto", some, more, 1.0, replay)
+    assert asked[:3] == [1, 20, 200]
+    assert 50 in asked  # a rise of 0.8
+    assert 5 not in asked
+    assert curve.rows.tolist() == sorted([*asked, 500])
 
 
 def test_nothing_reaches_more_than_there_is():

@@ -15,6 +15,7 @@ from penstock.advisor.replay import replay_join
 from penstock.advisor.sample import join_sample
 from penstock.advisor.stretches import WHOLE, choose_stretches
 from penstock.engines import Join
+from penstock.simulate.unlimited import first_matches
 from tests.naive import advisor as naive
 
 ROW = st.tuples(st.integers(0, 1), st.integers(0, 4), st.integers(0, 3))
@@ -61,7 +62,13 @@ def test_a_weighted_replay_is_that_of_the_twin(drawn, within, budget):
     assert sample.matches.sum() == full
     if full:
         found = naive.weighted_fifo(rows, within, budget)
-        assert replay_join(sample, "fifo", budget).share == pytest.approx(found / full)
+        said = replay_join(sample, "fifo", budget)
+        assert said.share == pytest.approx(found / full)
+        weights = [row[3] for row in rows]
+        rows_full = naive.rows_matched(rows, within, weights)
+        assert sample.matchable.sum() == rows_full
+        found = naive.rows_matched(rows, within, weights, budget)
+        assert said.beside.share == pytest.approx(found / rows_full)
 
 
 @given(st.lists(ROW, min_size=1, max_size=60), st.integers(0, 9), st.integers(2, 20))
@@ -79,7 +86,12 @@ def test_a_replay_with_crowded_keys_is_that_of_the_twin(drawn, within, budget):
     assert sample.matches.sum() == pytest.approx(full)
     if full:
         found = naive.weighted_fifo(weighted, within, budget, barred)
-        assert replay_join(sample, "fifo", budget).share == pytest.approx(found / full)
+        said = replay_join(sample, "fifo", budget)
+        assert said.share == pytest.approx(found / full)
+        rows_full = naive.rows_matched(weighted, within, ones, barred=barred)
+        assert sample.matchable.sum() == pytest.approx(rows_full)
+        found = naive.rows_matched(weighted, within, ones, budget, barred)
+        assert said.beside.share == pytest.approx(found / rows_full)
 
 
 @given(st.lists(ROW, min_size=1, max_size=60), st.integers(0, 9), st.sets(st.integers(0, 59)))
@@ -123,12 +135,39 @@ def test_small_streams_are_replayed_as_they_are():
     assert found.share == pytest.approx(join.results / sample.matches.sum())
     assert found.error == 0
     assert live.peak == 2001
+    at = first_matches(side, key, time, time + 2000)
+    assert sample.matchable.sum() == (at < len(key)).sum()
+    assert found.beside == (join.rows_matched / sample.matchable.sum(), 0, None)
 
 
+def test_the_goal_decides_what_is_measured_first():
+    side, key, time = skewed(rows=8000)
+    sample, _ = draw_join(side, key, time, 2000, 10**6, 0.01, 0)
+    join = Join("prob", 300, within=2000, goal="rows")
+    join.push(side, key, time, emit=False)
+    found = replay_join(sample, "prob", 300, goal="rows")
+    assert found.share == pytest.approx(join.rows_matched / sample.matchable.sum())
+    assert found.beside.share == pytest.approx(join.results / sample.matches.sum())
+    assert found.share > 1.2 * replay_join(sample, "prob", 300).beside.share
+
+
+def test_the_ten_hottest_keys_are_counted_with_those_they_stand_for():
+    random = np.random.default_rng(4)
+    key = np.sort(random.integers(0, 30, 2000))
+    side, time = (np.arange(2000) % 2).astype(np.int8), np.arange(2000)
+    weight = np.where(key < 3, 1.0, 4.0)
+    split = Split(np.arange(30) < 3, 4, np.ones(30), Limits(0.01), 1.0)
+    sample = join_sample(side, key, time, weight, key < 3, None, WHOLE, split)
+    pairs = [int(np.prod(np.bincount(side[key == each], minlength=2))) for each in range(30)]
+    listed = [(count, 1 if each < 3 else 4) for each, count in enumerate(pairs)]
+    assert sample.hot_pairs == pytest.approx(naive.ten_keys(listed))
+
+
+@pytest.mark.parametrize("goal", ["pairs", "rows"])
 @pytest.mark.parametrize("within", [4000, 30_000])  # stretches of time, and sampled keys
-def test_samples_tell_the_truth_within_their_error(within):
+def test_samples_tell_the_truth_within_their_error(within, goal):
     side, key, time = skewed()
-    sample, live = draw_join(side, key, time, within, 25_000, 0.02, 3)
+    sample, live = draw_join(side, key, time, within, 25_000, 0.02, 3, goal)
     assert not sample.whole
     assert len(sample.key) < 0.8 * len(key)
     assert (sample.weight > 1).any() or len(sample.parts) >= 3  # else there would be no error
@@ -136,9 +175,11 @@ def test_samples_tell_the_truth_within_their_error(within):
     for policy in ("fifo", "prob"):
         for share in (0.05, 0.3):
             budget = share * live.mean
-            true = replay_join(full, policy, budget).share
-            said = replay_join(sample, policy, budget * sample.live / live.mean)
-            assert said.share == pytest.approx(true, abs=max(0.03, said.error))
+            true = replay_join(full, policy, budget, goal=goal)
+            said = replay_join(sample, policy, budget * sample.live / live.mean, goal=goal)
+            assert said.share == pytest.approx(true.share, abs=max(0.03, said.error))
+            error = max(0.03, said.beside.error)
+            assert said.beside.share == pytest.approx(true.beside.share, abs=error)
 
 
 class TestHotKeys:

@@ -1,4 +1,4 @@
-"""How many results each row completes: beside the results as they are listed."""
+"""How many results each row completes, and rows it matches first: beside those listed."""
 
 import numpy as np
 import pytest
@@ -15,18 +15,22 @@ ROW = st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 12))
 def test_a_tally_is_what_a_list_adds_up_to(rows, budget, cut):
     side, key, time = np.array(rows, np.int64).reshape(-1, 3).T
     listed, counted = (Join("fifo", budget, within=5, delay=4) for _ in range(2))
-    expected = np.zeros(len(rows), np.int64)
-    found = []
+    expected, first = np.zeros((2, len(rows)), np.int64)
+    found, matched = [], set()
     for part in (slice(0, cut), slice(cut, None)):
         pairs = listed.push(side[part], key[part], time[part]).rows
-        found.append(counted.tally(side[part], key[part], time[part]))
+        found.append(counted.tallies(side[part], key[part], time[part]))
         # Rows are taken in the order of time and side, so the later one is not the one that came
         # later: within a batch order decides, and across batches the number of the row.
         taken = _taken(side, time, cut)
-        for pair in pairs:
-            expected[max(pair, key=lambda row: taken[row])] += 1
-    assert np.concatenate(found).tolist() == expected.tolist()
+        for pair in sorted(pairs.tolist(), key=lambda pair: max(taken[row] for row in pair)):
+            later = max(pair, key=lambda row: taken[row])
+            expected[later] += 1
+            first[later] += len(set(pair) - matched)
+            matched.update(pair)
+    assert np.concatenate(found, axis=1).tolist() == [expected.tolist(), first.tolist()]
     assert counted.results == listed.results
+    assert counted.rows_matched == len(matched)
     assert counted.held_rows.tolist() == listed.held_rows.tolist()
 
 

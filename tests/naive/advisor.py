@@ -34,6 +34,35 @@ def matches(rows, within, barred=()):
     return sum(later[3] * partners(rows, place, within, barred) for place, later in enumerate(rows))
 
 
+def rows_matched(rows, within, comes, budget=float("inf"), barred=()):
+    """Return the rows that find a partner, in what they stand for, by the join of `weighted_fifo`.
+
+    A row that finds one as it comes counts `comes`; one that is found while it is held counts its
+    weight. Each counts once.
+    """
+    held, found = [], 0
+    for place, (side, key, time, weight) in enumerate(rows):
+        held = [each for each in held if each["time"] >= time - within]
+        met = [each for each in held if each["side"] != side and each["key"] == key]
+        found += comes[place] if met else 0
+        found += sum(each["weight"] for each in met if not each["matched"])
+        for each in met:
+            each["matched"] = True
+        if weight > budget or place in barred:
+            continue
+        while sum(each["weight"] for each in held) + weight > budget:
+            held.pop(0)
+        row = {"side": side, "key": key, "time": time, "weight": weight, "matched": bool(met)}
+        held.append(row)
+    return found
+
+
+def ten_keys(pairs_of):
+    """Return the share that ten keys have of all pairs; `pairs_of` lists (pairs, keys alike)."""
+    every = sorted((pairs for pairs, alike in pairs_of for _ in range(alike)), reverse=True)
+    return sum(every[:10]) / sum(every)
+
+
 def partners(rows, place, within, barred=()):
     """Return with how many earlier rows, of those that are not `barred`, a row matches."""
     side, key, time = rows[place][:3]

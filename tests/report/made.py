@@ -1,5 +1,6 @@
 """Advice and verdicts made up by hand, so that pages can be tested without replaying anything."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,16 @@ from penstock.advisor import Advice, Curve, Streams
 ROWS = np.array([100, 1000, 10_000, 50_000])
 
 
-def advice(problem="joining", name="<b>views & clicks", whole=False, target=0.9) -> Advice:
+def advice(
+    problem="joining",
+    name="<b>views & clicks",
+    whole=False,
+    target=0.9,
+    goal="pairs",
+    both=False,
+    hot=0.3,
+) -> Advice:
+    """Return advice; with `both` it also has what is not the goal, at half the height."""
     most = 1.0 if problem == "joining" else 0.8
     streams = Streams(
         problem, name, (400_000, 300_000), 5000, 40_000.0, 50_000, most, 0.9, 0.04, 30.0,
@@ -22,8 +32,14 @@ def advice(problem="joining", name="<b>views & clicks", whole=False, target=0.9)
         Curve("lru", ROWS, np.array([0.1, 0.4, 0.8, 1.0]) * most, error),
         Curve("gdj:percentile=0.1", ROWS, np.array([0.35, 0.5, 0.7, 1.0]) * most, error),
     ]
+    if both:
+        halves = np.array([0.5, 0.5, 0.5, 1.0])
+        curves = [
+            replace(each, beside=Curve(each.policy, ROWS, each.share * halves, error))
+            for each in curves
+        ]
     sampled = {"rows": 200_000, "stretches": 6, "weight": 8, "whole": whole}
-    return Advice(streams, target, curves, sampled, ["the data is short"])
+    return Advice(streams, target, curves, sampled, ["the data is short"], goal, hot)
 
 
 def experiment(folder: Path) -> dict:

@@ -85,6 +85,28 @@ def test_hovering_reads_every_curve(window, file):
     assert "prob" in window.text("#spoken")
 
 
+@pytest.mark.parametrize("goal", ["pairs", "rows"])
+def test_both_measures_of_a_join_are_drawn_and_read_together(window, tmp_path, goal):
+    path, made = tmp_path / "both.html", advice(goal=goal, both=True, target=0.8)
+    path.write_text(page.as_html(made), encoding="utf-8")
+    window.open(path)
+    assert window.complaints() == []
+    count = "return ['chart', 'beside'].map(i => document.querySelectorAll(`#${i} .curve`).length)"
+    assert window.run(count) == [3, 3]
+    other = made.answer.recall if goal == "rows" else made.answer.row_recall
+    assert f"{100 * other:.1f} % {'recall' if goal == 'rows' else 'rows matched'}" in window.text(
+        "#answer"
+    )
+    window.hover("#beside", 0.5)  # one cursor for both
+    assert window.text("#chart .tip") != window.text("#beside .tip")
+    window.click("#legend button")
+    assert window.run(count) == [2, 2]
+    for width in (360, 1200):
+        window.open(path, width=width)
+        assert window.run("return document.documentElement.scrollWidth") <= width
+        assert not window.run(CROWDED), "labels overlap"
+
+
 def test_hiding_everything_says_so(window, file):
     window.open(file)
     for place in (1, 2, 3):

@@ -61,6 +61,39 @@ def test_without_a_script_there_are_the_answer_and_a_table():
     assert "95.0%" in html
 
 
+@pytest.mark.parametrize("goal", ["pairs", "rows"])
+def test_advice_for_a_join_draws_both_measures(goal):
+    made = advice(goal=goal, both=True, hot=0.7, target=0.8)
+    html = advice_page.as_html(made)
+    checker = check(html)
+    assert "Ten keys make 70% of all results" in html
+    assert ("--goal rows" in html) == (goal == "pairs")
+    assert checker.tags.count("h3") == 2
+    first, second = html.index("<h3>Recall of pairs"), html.index("<h3>Rows matched")
+    assert (first < second) == (goal == "pairs")
+    assert html.count("<caption>") == 2
+    assert "Ten keys" not in advice_page.as_html(advice(both=True, hot=0.5))
+
+
+def test_a_comparison_of_joins_tells_rows_matched_too():
+    shares = {"lru": 0.8, "prob": 0.6, "opt": None}
+    scores = [
+        each
+        if (share := shares[each["policy"]]) is None
+        else each | {"matched": {"mean": 200 * share, "full": 200.0, "recall": share}}
+        for each in REPORT["policies"]
+    ]
+    html = comparison.as_html(REPORT | {"policies": scores})
+    check(html)
+    assert "prob finds the most: 70.0% of the 100 results" in html
+    assert "It matches 60.0% of the 200 rows that have a partner." in html
+    assert "80.00%" in html
+    html = comparison.as_html(REPORT | {"policies": scores[:2], "goal": "rows"})
+    assert "lru matches the most rows: 80.0% of the 200 rows" in html
+    assert html.index(">lru<") < html.index(">prob<")
+    assert "rows matched" not in comparison.as_html(REPORT).lower()
+
+
 def test_a_comparison_names_the_best_mortal():
     html = comparison.as_html(REPORT)
     check(html)

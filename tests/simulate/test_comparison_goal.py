@@ -1,8 +1,12 @@
 """Simulations tell rows matched beside results, and can be played for either."""
 
+import json
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from penstock.cli import app
 from penstock.errors import BadInput
 from penstock.simulate import Generated, JoinTrace, Scenario, compare, play, summarise
 from penstock.simulate.skewed import zipf
@@ -44,6 +48,35 @@ def test_the_goal_of_rows_matches_more_of_them():
     assert after["matched"]["recall"] > 1.3 * before["matched"]["recall"]
     assert after["recall"]["mean"] < before["recall"]["mean"]
     assert after["matched"]["recall"] == after["matched"]["mean"] / after["matched"]["full"]
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, ["simulate", *map(str, arguments)])
+
+
+ZIPF = ("--workload", "zipf", "--memory", 20, "--within", 400, "--length", 800, "--policy", "prob")
+
+
+@pytest.mark.parametrize("goal", ["pairs", "rows"])
+def test_table_and_page_tell_both_shares(tmp_path, goal):
+    scenario = Scenario(Generated("zipf", length=800), "joining", 20, within=400, goal=goal)
+    score = summarise(compare(scenario, ["prob"]), rows=True)["policies"][0]
+    page = tmp_path / "page.html"
+    result = command(*ZIPF, "--goal", goal, "--html", page)
+    assert result.exit_code == 0
+    for text in (result.stdout, page.read_text()):
+        assert f"{score['recall']['mean']:.2%}" in text
+        assert f"{score['matched']['recall']:.2%}" in text
+        assert "rows matched" in text
+    assert f"{score['matched']['full']:,.0f} rows matched" in " ".join(result.stdout.split())
+
+
+def test_the_json_object_is_as_promised():
+    score = {"policy", "params", "results", "full", "recall", "tuples_per_second"}
+    report = json.loads(command(*ZIPF, "--json").stdout)
+    assert set(report["policies"][0]) == score
+    report = json.loads(command(*ZIPF, "--goal", "rows", "--json").stdout)
+    assert set(report["policies"][0]) == score | {"matched"}
 
 
 def test_hindsight_and_caches_have_no_such_goal():

@@ -77,6 +77,18 @@ def test_sampled_keys(frames, arrays):
         assert curve.at(4000).share == pytest.approx(full.at(4000).share, abs=0.05)
 
 
+def test_the_goal_of_rows(frames, arrays):
+    made = said(frames, goal="rows")
+    local = advise_join(*arrays, WITHIN, tried=POLICIES, target=0.8, goal="rows")
+    assert made.answer == replace(local.answer, bytes=made.answer.bytes)
+    assert made.hot_pairs == local.hot_pairs
+    assert made.code.endswith("goal='rows')")
+    with pytest.raises(BadInput, match="goal must be 'pairs' or 'rows', got 'row'"):
+        said(frames, goal="row")
+    with pytest.raises(BadInput, match="a cache has hits, and no rows to match"):
+        advise(frames[0], on="k", time="at", goal="rows")
+
+
 def test_a_cache(frames, arrays):
     made = penstock.advise(frames[0], on="k", time="at", policies=("lru", "fifo"), target=0.6)
     local = advise_lookup(columns(0)[0], tried=("lru", "fifo"), target=0.6)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -87,6 +88,49 @@ def test_the_exact_join_counts_every_pair(made):
     assert made.full == naive_count(made.streams.folder)
 
 
+def naive_rows(folder):
+    """Count the rows of each side that have a partner, key by key."""
+    moments = {name: defaultdict(list) for name in ("departures", "landings")}
+    for name, by_key in moments.items():
+        for row in pq.read_table(folder / name).to_pylist():
+            by_key[row["carrier"], row["dest"]].append(row["at"].timestamp() * 10**6)
+    left, right = moments["departures"], moments["landings"]
+    return tuple(
+        sum(
+            any(abs(at - other) <= WINDOW for other in others[key])
+            for key, times in mine.items()
+            for at in times
+        )
+        for mine, others in ((left, right), (right, left))
+    )
+
+
+def test_the_exact_join_counts_every_row_that_has_a_partner(made):
+    assert made.rows == naive_rows(made.streams.folder)
+
+
+def test_rows_that_found_a_partner_are_told_for_each_side(made):
+    for each in made.runs:
+        figures = each.metrics
+        assert made.row_recall(each) == tuple(
+            found / full for found, full in zip(figures.rows_matched, made.rows, strict=True)
+        )
+        assert [told.what for told in each.told] == ["pairs", "departures", "landings"]
+        for told, true in zip(each.told[1:], made.row_recall(each), strict=True):
+            assert 0 < true < 1
+            assert abs(told.share - true) < told.high - told.low
+    assert "goal='rows'" in demo.moral(made) or made.runs[0].metrics.hot_pairs <= 0.5
+
+
+def test_a_few_keys_that_make_most_results_are_told(made):
+    def with_hot(share):
+        runs = [replace(each, metrics=replace(each.metrics, hot_pairs=share)) for each in made.runs]
+        return demo.moral(replace(made, runs=runs))
+
+    assert "ten keys made 60% of the results found; if rows are what counts" in with_hot(0.6)
+    assert "goal='rows'" not in with_hot(0.4)
+
+
 def test_the_numbers_add_up(made):
     assert made.budget == made.window // 10 > 0
     assert [each.policy for each in made.runs] == ["prob", "rand", "fifo"]
@@ -127,6 +171,9 @@ def test_the_tables_fit_a_terminal(made):
         line = next(line for line in final.splitlines() if each.policy in line.split())
         assert f"{each.metrics.matches:,}" in line
         assert line.rstrip().endswith(f"{made.recall(each):.1%}")
+        lines = final[final.index(line) :].splitlines()[1:3]
+        for side, share in zip(lines, made.row_recall(each), strict=True):
+            assert side.rstrip().endswith(f"{share:.1%}")
 
 
 def test_the_table_moves(made, told):
@@ -184,6 +231,7 @@ def test_the_command_prints_one_object(made, monkeypatch, tmp_path):
     for score in report["policies"]:
         assert score["recall"] == score["results"] / report["full"]
         assert score["estimated"]["low"] <= score["estimated"]["high"]
+        assert len(score["row_recall"]) == len(score["row_recall_estimated"]) == 2
         accounted = (score[name] for name in ("held", "expired", "evicted", "refused"))
         assert sum(accounted) == score["arrived"] == report["rows"]
 

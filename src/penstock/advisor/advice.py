@@ -4,8 +4,11 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
+from ..core.gains import PAIRS, ROWS
 from .curves import Curve
 from .sizes import PAYLOAD, held_bytes, spark_bytes
+
+HALF = 0.5  # of the results: then a few keys decide recall
 
 
 @dataclass(frozen=True)
@@ -31,19 +34,25 @@ class Answer:
 
     policy: str
     rows: int
-    share: float  # recall, or hit ratio
+    share: float  # of the goal: recall, or hit ratio
     error: float
     bytes: int
+    recall: float | None = None  # of pairs, of a join
+    row_recall: float | None = None  # of the rows that have a partner
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {
+        report: dict[str, Any] = {
             "policy": self.policy,
             "rows": self.rows,
             "bytes": self.bytes,
             "share": round(self.share, 4),
             "error": round(self.error, 4),
         }
+        for name, share in (("recall", self.recall), ("row_recall", self.row_recall)):
+            if share is not None:
+                report[name] = round(share, 4)
+        return report
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +64,8 @@ class Advice:
     curves: list[Curve]  # the best first
     sampled: dict[str, Any]  # what was replayed
     said: list[str] = field(default_factory=list)  # what to beware of
+    counted: str = PAIRS  # what the target is a part of, and a join's goal: pairs, or rows matched
+    hot_pairs: float | None = None  # the part of all results that ten keys make, of a join
 
     @property
     def reached(self) -> bool:
@@ -98,13 +109,31 @@ class Advice:
     def with_rows(self, rows: int) -> Answer:
         """Return what the best policy finds with so many rows."""
         found = self.best.at(rows)
-        size = held_bytes(rows, self.streams.payload, self.streams.problem, self.best.policy)
-        return Answer(self.best.policy, rows, found.share, found.error, size)
+        size = self.bytes_of(self.best.policy, rows)
+        both = {name: curve.at(rows).share for name, curve in self.measures(self.best).items()}
+        return Answer(self.best.policy, rows, found.share, found.error, size, **both)
+
+    def measures(self, curve: Curve) -> dict[str, Curve]:
+        """Return a curve of a join by what it measures: `recall` of pairs, and `row_recall`."""
+        if curve.beside is None:
+            return {}
+        if self.counted == ROWS:
+            return {"recall": curve.beside, "row_recall": curve}
+        return {"recall": curve, "row_recall": curve.beside}
+
+    @property
+    def few_keys(self) -> bool:
+        """Whether ten keys make more than half of the results, so that they decide recall."""
+        return self.hot_pairs is not None and self.hot_pairs > HALF
 
     @property
     def exact(self) -> bool:
         """Whether nearly all rows are needed, so that one might as well lose nothing."""
         return self.streams.problem == "joining" and self.answer.rows > 0.9 * self.streams.peak
+
+    def bytes_of(self, policy: str, rows: int) -> int:
+        """Return what so many rows take under a policy."""
+        return held_bytes(rows, self.streams.payload, self.streams.problem, policy, self.counted)
 
     @property
     def exact_bytes(self) -> int:
@@ -115,12 +144,23 @@ class Advice:
     def code(self) -> str:
         """The line to paste."""
         budget = "None" if self.exact else f"{self.answer.rows:_}"
-        return self.streams.call.format(policy=self.answer.policy, budget=budget)
+        return self.call.format(policy=self.answer.policy, budget=budget)
+
+    @property
+    def call(self) -> str:
+        """The line to paste, with {policy} and {budget}; it names a goal that is not the default.
+
+        Where nothing is lost (`budget=None`) the goal decides nothing, and does no harm.
+        """
+        call = self.streams.call
+        if self.counted == PAIRS or not call.endswith(")"):
+            return call
+        return f"{call[:-1]}, goal={self.counted!r})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the advice as plain numbers, texts, lists and dictionaries."""
         streams, low_high = self.streams, self.between
-        report = {
+        report: dict[str, Any] = {
             "problem": streams.problem,
             "name": streams.name,
             "target": self.target,
@@ -150,6 +190,7 @@ class Advice:
                     "rows": curve.rows.tolist(),
                     "share": curve.share.round(4).tolist(),
                     "error": curve.error.round(4).tolist(),
+                    **self._both(curve),
                 }
                 for curve in self.curves
             ],
@@ -157,4 +198,16 @@ class Advice:
         if streams.problem == "joining":
             size = spark_bytes(streams.peak, streams.payload)
             report["spark"] = {"rows": streams.peak, "bytes": size}
+            report["goal"] = self.counted
+            report["streams"]["hot_pairs"] = (
+                None if self.hot_pairs is None else round(self.hot_pairs, 4)
+            )
+        return report
+
+    def _both(self, curve: Curve) -> dict[str, list[float]]:
+        """Return both measures of a join's curve, with their errors."""
+        report = {}
+        for name, each in self.measures(curve).items():
+            report[name] = each.share.round(4).tolist()
+            report[f"{name}_error"] = each.error.round(4).tolist()
         return report

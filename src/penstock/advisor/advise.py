@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import policies
+from ..core.gains import GOALS, PAIRS
 from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
 from ..numeric import Ints
 from ..profiling import fit_zipf
 from ..simulate import cores
 from .advice import Advice, Streams
-from .curves import Curve, draw_curve, fill, grid, refine, rough
+from .curves import Curve, draw_curve, draw_roughly, fill_best, grid, middle, refine, rough, upper
 from .draw import ERROR, WORK, draw_join, draw_lookup
 from .live import Live
 from .replay import Measured, replay_join, replay_lookup
@@ -27,10 +28,11 @@ from .warm import compiled_beside
 # Those worth a trial, the cheap ones first: where two need the same memory the first is chosen.
 TO_JOIN = (
     "clock", "fifo", "lru", "sieve", "s3fifo", "rand", "wtinylfu", "lhd", "gdj:percentile=0.1",
-    "prob", "life", "lba",
+    "prob", "life", "lba", "rate", "auto",
 )  # fmt: skip
 TO_CACHE = ("clock", "lru", "fifo", "sieve", "s3fifo", "wtinylfu", "lhd", "lfu", "rand")
-LEADERS = 4  # policies that are tried with many memories
+SLOW = ("auto",)  # of these a replay takes as long as several: tried with few memories only
+LEADERS = 2  # policies that are tried with many memories
 FEWEST = 200  # results, or references: fewer say nothing
 FEW = 2000
 
@@ -44,6 +46,7 @@ def advise_join(
     within: int | None,
     *,
     target: float = 0.95,
+    goal: str = PAIRS,
     tried: Sequence[str] = (),
     name: str = "streams",
     payload: float = PAYLOAD,
@@ -57,6 +60,8 @@ def advise_join(
 
     side, key, time: of each row; sorted by time.
     within: how far apart the times of a match may be; None: no limit.
+    goal: what the target counts, and the join gets the most of: `pairs`, that is results, or `rows`
+        that find at least one partner.
     tried: the policies; by default all that are worth a trial.
     payload: bytes of a row, beside its key and time.
     work: how many rows, or as much in matches, each replay may take: the more, the smaller the
@@ -70,10 +75,11 @@ def advise_join(
     (501, 'prob', True)
     """
     check_target(target)
+    check_goal(goal)
     order = np.lexsort((side, time))
     side, key, time = np.asarray(side, np.int8)[order], key[order], time[order]
     check_streams(side, key, time, within)
-    sample, live = draw_join(side, key, time, within, work, error, seed)
+    sample, live = draw_join(side, key, time, within, work, error, seed, goal)
     keys, counts = np.unique(key, return_counts=True)
     streams = Streams(
         JOINING,
@@ -89,7 +95,7 @@ def advise_join(
         call,
     )
     doubts = window_doubts(int(time[-1] - time[0]), within)
-    return from_join_sample(sample, streams, live, target, tried, seed, doubts, progress)
+    return from_join_sample(sample, streams, live, target, goal, tried, seed, doubts, progress)
 
 
 def from_join_sample(
@@ -97,6 +103,7 @@ def from_join_sample(
     streams: Streams,
     live: Live,
     target: float,
+    goal: str,
     tried: Sequence[str],
     seed: int,
     doubts: list[str],
@@ -114,10 +121,11 @@ def from_join_sample(
     ratio = sample.live / live.mean if sample.live else 1.0
 
     def replay(policy: str, budget: float) -> Measured:
-        return replay_join(sample, policy, budget * ratio, seed)
+        return replay_join(sample, policy, budget * ratio, seed, goal)
 
-    with compiled_beside(names, JOINING, sample.weighted):
-        curves = _curves(names, grid(live.mean, live.peak), 1.0, target, replay, progress)
+    rows = grid(live.mean, live.peak)
+    with compiled_beside(names, JOINING, sample.weighted, goal):
+        curves = _curves(names, rows, 1.0, target, replay, progress, beside=True)
     sampled = {
         "rows": len(sample.key),
         "stretches": len(sample.parts),
@@ -126,7 +134,8 @@ def from_join_sample(
         "results": float(sample.exact.sum()),
         "whole": sample.whole,
     }
-    return Advice(streams, target, curves, sampled, doubts + _few(found, "results"))
+    doubts = doubts + _few(found, "results")
+    return Advice(streams, target, curves, sampled, doubts, goal, sample.hot_pairs)
 
 
 def advise_lookup(
@@ -217,13 +226,17 @@ def _curves(
     goal: float,
     replay: Callable[[str, float], Measured],
     progress: Progress | None,
+    beside: bool = False,
 ) -> list[Curve]:
     """Return the curves, the best first: who needs the least memory for the goal.
 
-    All are tried with few memories, and the leaders with many where their curves are steep.
-    Compiled code lets other threads run, so each core has a policy of its own.
+    All are tried with few memories, and the leaders with many where their curves are steep. Those
+    that are slow are tried last, with the memory that the best of the others needs for the goal,
+    and few others. Compiled code lets other threads run, so each core has a policy of its own.
     """
     few, asked = rough(rows), itertools.count(1)
+    slow = [name for name in names if name in SLOW and len(names) > len(SLOW)]
+    quick = [name for name in names if name not in slow]
     most_asked = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
 
     def told(policy: str, budget: float) -> Measured:
@@ -234,15 +247,19 @@ def _curves(
 
     with ThreadPoolExecutor(cores()) as pool:
         # Those that take longest first, so that no core waits for the other in the end.
-        drawn = pool.map(lambda name: draw_curve(name, few, most, told), reversed(names))
+        drawn = pool.map(lambda name: draw_curve(name, few, most, told, beside), reversed(quick))
         curves = list(drawn)[::-1]
         curves.sort(key=lambda curve: _need(curve, goal))
-        leaders = list(pool.map(lambda curve: fill(curve, rows, told), curves[:LEADERS]))
-        leaders.sort(key=lambda curve: _need(curve, goal))
-        leaders[:2] = pool.map(lambda curve: refine(curve, goal, replay), leaders[:2])
+        needed = round(curves[0].rows_for(goal) or middle(few))
+        some = np.unique([few[0], needed, upper(few), few[-1]])
+        tried = [pool.submit(draw_roughly, name, some, few, most, told, beside) for name in slow]
+        leaders = pool.map(lambda curve: fill_best(curve, rows, told), curves[:LEADERS])
+        curves[:LEADERS] = leaders
+        curves = sorted([*curves, *(each.result() for each in tried)], key=lambda c: _need(c, goal))
+        curves[:2] = pool.map(lambda curve: refine(curve, goal, replay), curves[:2])
     if progress is not None:
         progress(most_asked, most_asked)
-    return sorted(leaders, key=lambda curve: _need(curve, goal)) + curves[LEADERS:]
+    return sorted(curves, key=lambda curve: _need(curve, goal))
 
 
 def _need(curve: Curve, goal: float) -> float:
@@ -265,6 +282,12 @@ def check_target(target: float) -> None:
     """Refuse what is no part of the results."""
     if not isinstance(target, Real) or not 0 < float(target) <= 1:
         raise BadInput(f"target must be above 0 and at most 1, got {target!r}")
+
+
+def check_goal(goal: str) -> None:
+    """Refuse what a join cannot get the most of."""
+    if goal not in GOALS:
+        raise BadInput(f"goal must be 'pairs' or 'rows', got {goal!r}")
 
 
 def check_streams(side: NDArray, key: Ints, time: Ints, within: int | None) -> None:

@@ -41,6 +41,40 @@ def _part_alive(time: Ints, within: int) -> float:
     return float((np.arange(1, len(time) + 1) - gone).mean() / max(1, len(time)))
 
 
+def first_matched(
+    pairs: Ints,
+    kept: NDArray[np.bool_],
+    side: NDArray,
+    number: Ints,
+    time: Ints,
+    within: int | None,
+) -> Ints:
+    """Return at whose arrival each row is first matched by an unlimited memory, or the row count.
+
+    pairs: with how many rows that may be kept each row matches as it comes. A row that is not kept
+    is matched then or never.
+
+    >>> kept, side = np.array([True, False, True, True]), np.array([0, 0, 1, 1])
+    >>> pairs = pairs_with(kept, side, np.zeros(4, int), np.arange(4), within=2)
+    >>> first_matched(pairs, kept, side, np.zeros(4, int), np.arange(4), within=2).tolist()
+    [2, 4, 2, 4]
+    """
+    count = len(time)
+    place, base = np.arange(count), number.astype(np.int64) * (count + 1)
+    first = np.where(pairs > 0, place, count)
+    for one in (0, 1):
+        mine = np.flatnonzero((side == one) & kept & (pairs == 0))
+        others = np.sort((base + place)[side != one])
+        after = np.searchsorted(others, (base + place)[mine])
+        met = np.append(others, -1)[after] - base[mine]
+        met = np.where((met >= 0) & (met < count), met, count)
+        late = np.append(time, 0)[met] - time[mine]
+        if within is not None:
+            met = np.where(late <= within, met, count)
+        first[mine] = met
+    return first
+
+
 def pairs_with(
     kept: NDArray[np.bool_], side: NDArray, number: Ints, time: Ints, within: int | None
 ) -> Ints:

@@ -1,7 +1,7 @@
 """Recall, or hit ratio, by memory: one curve for each policy, and what can be read off it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ from .replay import Measured
 SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
 ALL_TRIED = 2
 STEEP = 0.04  # between two points; the truth lies about a quarter of it off the line at most
+ROUGHLY = 0.15  # the same, of policies that take long
+# What is not the goal is looked at where it rises so many times as much, and of the best policies
+# only: of the others there is one more point.
+BESIDE = 8
 REFINED = 3  # further replays, where a curve passes a target
 
 Replay = Callable[[str, float], Measured]  # of a policy and a budget
@@ -27,6 +31,7 @@ class Curve:
     rows: Ints
     share: NDArray[np.float64]  # recall, or hit ratio
     error: NDArray[np.float64]  # half the width of its 95 % interval
+    beside: "Curve | None" = None  # of a join: the same of what is not its goal
 
     def at(self, rows: float) -> Measured:
         """Return what a memory of so many rows finds.
@@ -35,13 +40,15 @@ class Curve:
         >>> round(curve.at(100).share, 3)
         0.4
         """
+        beside = None if self.beside is None else self.beside.at(rows)
         if rows < self.rows[0]:  # nothing is found with nothing
             part = rows / self.rows[0]
-            return Measured(float(part * self.share[0]), float(self.error[0]))
+            return Measured(float(part * self.share[0]), float(self.error[0]), beside)
         at, points = np.log(rows), np.log(self.rows)
         return Measured(
             float(np.interp(at, points, self.share)),
             float(np.interp(at, points, self.error)) + self._bend(at, points),
+            beside,
         )
 
     def _bend(self, at: float, points: NDArray[np.float64]) -> float:
@@ -73,12 +80,25 @@ class Curve:
     def with_point(self, rows: int, found: Measured) -> "Curve":
         """Return the curve with one more point."""
         place = int(np.searchsorted(self.rows, rows))
+        beside = self.beside
+        if beside is not None and found.beside is not None:
+            beside = beside.with_point(rows, found.beside)
         return Curve(
             self.policy,
             np.insert(self.rows, place, rows),
             np.insert(self.share, place, found.share),
             np.insert(self.error, place, found.error),
+            beside,
         )
+
+    def steps(self, beside: float) -> NDArray[np.float64]:
+        """Return how much it rises from each point to the next, or 1 / `beside` of what is beside
+        it does, if that is more.
+        """
+        mine = np.abs(np.diff(self.share))
+        if self.beside is None:
+            return mine
+        return np.maximum(mine, np.abs(np.diff(self.beside.share)) / beside)
 
 
 def grid(mean: float, peak: int) -> Ints:
@@ -99,34 +119,72 @@ def rough(rows: Ints) -> Ints:
     return np.append(rows[:-1:ALL_TRIED], rows[-1])
 
 
-def draw_curve(policy: str, rows: Ints, most: float, replay: Replay) -> Curve:
+def middle(rows: Ints) -> int:
+    """Return the memory in the middle, that every policy is tried with."""
+    return int(rows[len(rows) * 2 // 5])
+
+
+def upper(rows: Ints) -> int:
+    """Return the memory between the middle and the last, for what is not the goal."""
+    return int(rows[len(rows) * 4 // 5])
+
+
+def draw_roughly(
+    policy: str, rows: Ints, more: Ints, most: float, replay: Replay, beside: bool = False
+) -> Curve:
+    """Return the curve of a policy that takes long: at `rows`, and `more` where it is steep.
+
+    With the last of `rows` it finds `most`.
+    """
+    curve = _last(policy, rows, most, beside)
+    for budget in rows[:-1].tolist():
+        curve = curve.with_point(budget, replay(policy, budget))
+    return fill(curve, more, replay, ROUGHLY)
+
+
+def _last(policy: str, rows: Ints, most: float, beside: bool) -> Curve:
+    curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
+    return replace(curve, beside=curve) if beside else curve
+
+
+def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: bool = False) -> Curve:
     """Return the curve of a policy; with the last of `rows` it finds `most`, which is known.
 
     The first point and one in the middle are always there, the others where the curve is steep.
+    With `beside` another is drawn of what is not the goal, which ends at the same height, and one
+    more point is always there for it.
     """
     first, last = int(rows[0]), int(rows[-1])
-    curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
+    curve = _last(policy, rows, most, beside)
     if first < last:
         curve = curve.with_point(first, replay(policy, first))
-    middle = int(rows[len(rows) * 2 // 5])
-    if first < middle < last:
-        curve = curve.with_point(middle, replay(policy, middle))
+    for budget in (middle(rows), *([upper(rows)] if beside else [])):
+        if first < budget < last and budget not in curve.rows:
+            curve = curve.with_point(budget, replay(policy, budget))
     return fill(curve, rows, replay)
 
 
-def fill(curve: Curve, rows: Ints, replay: Replay) -> Curve:
-    """Return the curve with those of these points that lie where it is steep."""
+def fill(
+    curve: Curve, rows: Ints, replay: Replay, steep: float = STEEP, beside: float = np.inf
+) -> Curve:
+    """Return the curve with those of these points that lie where it is steep, or beside it."""
     while True:
-        budget = _steepest(curve, rows)
+        budget = _steepest(curve, rows, steep, beside)
         if budget is None:
             return curve
         curve = curve.with_point(budget, replay(curve.policy, budget))
 
 
-def _steepest(curve: Curve, rows: Ints) -> int | None:
+def fill_best(curve: Curve, rows: Ints, replay: Replay) -> Curve:
+    """Return the curve of one of the best policies with more points."""
+    return fill(curve, rows, replay, STEEP, BESIDE)
+
+
+def _steepest(curve: Curve, rows: Ints, steep: float, beside: float) -> int | None:
     """Return the middle of the points to be had where a curve rises most, if it is steep there."""
-    for place in np.argsort(-np.abs(np.diff(curve.share))).tolist():
-        if abs(curve.share[place + 1] - curve.share[place]) <= STEEP:
+    steps = curve.steps(beside)
+    for place in np.argsort(-steps).tolist():
+        if steps[place] <= steep:
             break
         between = rows[(rows > curve.rows[place]) & (rows < curve.rows[place + 1])]
         if len(between):

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.gains import PAIRS, ROWS
 from ..numeric import Ints
 from ..simulate.unlimited import exact_results
 from .hot import KeyTable, Limits, Split, split_keys, weights_of
@@ -23,17 +24,27 @@ CROWDS = (
 )  # fmt: skip
 COARSER = tuple(product((1, 2, 4, 8), CROWDS))
 MANY = 8  # stretches of time, that tell their own error well
+# With the goal of rows a memory holds one row of a hot key and not all of them, so that it comes
+# upon far fewer matches; and where only every g-th row may be kept, that one stands for too many.
+FEWER = 10
 LITTLE_MORE = 1.25  # than the work wanted is no reason to give up more
 BINS = 65_536  # of time
 
 
 def draw_join(
-    side: NDArray, key: Ints, time: Ints, within: int | None, work: int, error: float, seed: int
+    side: NDArray,
+    key: Ints,
+    time: Ints,
+    within: int | None,
+    work: int,
+    error: float,
+    seed: int,
+    goal: str = PAIRS,
 ) -> tuple[JoinSample, Live]:
     """Return a sample of rows in (time, side) order, and how many are alive in the whole."""
     live = live_rows(time, within)
     table, number = key_table(side, key, time, within)
-    split, part = plan(table, live.mean, work, error, within)
+    split, part = plan(table, live.mean, work, error, within, goal)
     stretches = WHOLE
     if part < 1:
         rows, edges = np.histogram(time, min(BINS, max(1, int(time[-1] - time[0]))))
@@ -60,7 +71,12 @@ def key_table(
 
 
 def plan(
-    table: KeyTable, live: float, work: int, error: float, within: int | None
+    table: KeyTable,
+    live: float,
+    work: int,
+    error: float,
+    within: int | None,
+    goal: str = PAIRS,
 ) -> tuple[Split, float]:
     """Return which keys to take, and which part of the time, so that about `work` is left.
 
@@ -68,6 +84,8 @@ def plan(
     the time. Where there is no window, or too few of them for a good number of stretches, rows of
     the hottest keys are left out too, and then a larger error has to do.
     """
+    if goal == ROWS:
+        table = table._replace(matches=table.matches / FEWER)
     total = max(1.0, float(table.work.sum()))
     windows = float(table.rows.sum()) / max(1.0, live)
     tried: list[tuple[float, Split, float]] = []

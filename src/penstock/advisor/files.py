@@ -6,12 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..core.gains import PAIRS
 from ..errors import BadInput
 from ..simulate import read_lookup, read_pair
 from ..simulate.scenario import check_within, read_within
 from ..simulate.tracefiles import row_bytes
 from .advice import Advice
-from .advise import advise_join, advise_lookup, check_target
+from .advise import advise_join, advise_lookup, check_goal, check_target
 
 File = str | PathLike[str]
 
@@ -21,6 +22,7 @@ def advise_files(
 ) -> Advice:
     """Say how much memory the join of two files needs, taken as streams."""
     check_target(options.get("target", 0.95))
+    check_goal(options.get("goal", PAIRS))
     if within is not None:
         check_within(within)
     with _named_on():

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numeric import Ints
-from .crowd import may_be_kept, pairs_with
+from .crowd import first_matched, may_be_kept, pairs_with
 from .hot import STEP, Split
 from .stretches import Stretch
 
 Floats = NDArray[np.float64]
+TEN = 10  # keys that are looked at together: where they make most of the results they decide
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class JoinSample:
     within: int | None
     parts: tuple[tuple[int, int, int], ...]  # of each stretch: first row, first that counts, end
     exact: Floats  # of each row that counts: what an unlimited memory finds, in what it stands for
+    comes: Floats  # how many rows each one that comes stands for
+    matchable: Floats  # rows that an unlimited memory first matches when this one comes, likewise
     live: float  # rows alive on average, in weights
     whole: bool  # whether every row of the streams is in it
 
@@ -54,6 +57,14 @@ class JoinSample:
         """The part of all results that one key makes."""
         by_key = np.bincount(self.keys.number, self.exact) / self.keys.alike
         return float(by_key.max() / max(1.0, self.exact.sum()))
+
+    @property
+    def hot_pairs(self) -> float:
+        """The part of all results that the ten keys with most of them make."""
+        by_key = np.bincount(self.keys.number, self.exact) / self.keys.alike
+        order = np.argsort(-by_key)
+        keys = np.minimum(np.cumsum(self.keys.alike[order]), TEN)
+        return float(by_key[order] @ np.diff(keys, prepend=0) / max(1.0, self.exact.sum()))
 
     @property
     def matches(self) -> Floats:
@@ -84,10 +95,14 @@ def join_sample(
     keys = number_keys(key, weight, hot)
     kept, held = may_be_kept(side, time, keys.number, within, split.limits.crowd)
     worth = np.where(hot, weight**2, weight) * held
-    exact = pairs_with(kept, side, keys.number, time, within) * worth
+    pairs = pairs_with(kept, side, keys.number, time, within)
+    exact = pairs * worth
+    comes, weight = weight, weight * held
+    matchable = _matchable(
+        first_matched(pairs, kept, side, keys.number, time, within), comes, weight
+    )
     for first, start, _ in parts:
-        exact[first:start] = 0
-    weight = weight * held
+        exact[first:start] = matchable[first:start] = 0
     return JoinSample(
         side,
         key,
@@ -99,9 +114,22 @@ def join_sample(
         within,
         parts,
         exact,
+        comes,
+        matchable,
         _live(time, np.where(kept, weight, 0), within, parts),
         split.everything and bool(kept.all()) and len(parts) == 1 and parts[0][1] == 0,
     )
+
+
+def _matchable(first: Ints, comes: Floats, weight: Floats) -> Floats:
+    """Return for each row how many rows are first matched when it comes.
+
+    first: at whose arrival each row is. Itself a row counts for those that come; a row that was
+    kept counts for those that it was kept for.
+    """
+    rows = np.arange(len(first))
+    counts = np.where(first == rows, comes, weight)
+    return np.bincount(first, counts, len(first) + 1)[:-1].astype(np.float64)
 
 
 def number_keys(key: Ints, weight: Floats, hot: NDArray[np.bool_]) -> Keys:

@@ -2,12 +2,13 @@
 
 from functools import cache
 
-from ..core.policy import CACHING
+from ..core.gains import PAIRS, ROWS
+from ..core.policy import CACHING, JOINING
 from ..core.shape import Shape
-from ..engines.footprint import SPARE, Line, join_line
+from ..engines.footprint import SPARE, Line, join_footprint, join_line
 from ..engines.kernel import Form
 from ..engines.lookup import cache_line
-from ..policies import choose
+from ..policies import AUTO, choose, families
 
 EXACT = "fifo"  # stands for no policy at all, which remembers still less
 # Spark: what its own join takes for a row in memory, beside the payload, with the default state
@@ -15,24 +16,32 @@ EXACT = "fifo"  # stands for no policy at all, which remembers still less
 # the first one 377: the store keeps older versions too).
 SPARK_BYTES = 570
 PAYLOAD = 24  # bytes, where nothing is known of the rows
+NO_LIMIT = 1 << 60  # bytes
 
 
 @cache
-def _line(policy: str, problem: str) -> Line:
+def _line(policy: str, problem: str, goal: str) -> Line:
     if problem == CACHING:
         return cache_line(choose(policy))
-    return join_line(choose(policy), Form(Shape(), 1, False, False, True), None)
+    return join_line(choose(policy), _form(goal), None)
 
 
-def slot_bytes(policy: str, problem: str) -> float:
-    """Return what Penstock takes for each row of a budget beside its payload."""
-    line = _line(policy, problem)
-    return line.slot * SPARE + line.scale
+def _form(goal: str) -> Form:
+    return Form(Shape(), 1, False, False, True, goal == ROWS)
 
 
-def held_bytes(rows: float, payload: float, problem: str, policy: str = EXACT) -> int:
+def held_bytes(
+    rows: int, payload: float, problem: str, policy: str = EXACT, goal: str = PAIRS
+) -> int:
     """Return what Penstock needs for so many rows."""
-    return round(_line(policy, problem).fixed + rows * (slot_bytes(policy, problem) + payload))
+    chosen = choose(policy)
+    if problem == JOINING and chosen.policy is AUTO:  # which tries others beside
+        tried = families(JOINING, plain=True, windowed=True)
+        split = bool(chosen.all_params["split"])
+        taken = join_footprint(NO_LIMIT, chosen, _form(goal), None, tried, split, max(1, rows))
+        return round(taken.fixed + rows * (taken.charge + payload))
+    line = _line(policy, problem, goal)
+    return round(line.fixed + rows * (line.slot * SPARE + line.scale + payload))
 
 
 def spark_bytes(rows: float, payload: float) -> int:

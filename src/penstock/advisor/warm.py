@@ -15,6 +15,7 @@ from pathlib import Path
 
 from numba import config
 
+from ..core.gains import PAIRS
 from ..core.jit import cache_folder, source_hash
 from ..core.policy import JOINING
 from ..engines import Join, Lookup
@@ -24,14 +25,16 @@ FEW = 3  # policies that are not worth a second process
 
 
 @contextmanager
-def compiled_beside(names: Sequence[str], problem: str, sized: bool) -> Iterator[None]:
+def compiled_beside(
+    names: Sequence[str], problem: str, sized: bool, goal: str = PAIRS
+) -> Iterator[None]:
     """Have the kernels of these policies compiled by a second process too, if they are not yet."""
     folder = cache_folder()
     if folder is None or config.DISABLE_JIT or len(names) <= FEW or cores() < 2:
         yield
         return
-    mark = _mark(folder, names, problem, sized)
-    helper = None if mark.exists() else _start(names, problem, sized)
+    mark = _mark(folder, names, problem, sized, goal)
+    helper = None if mark.exists() else _start(names, problem, sized, goal)
     try:
         yield
         mark.touch()
@@ -41,21 +44,22 @@ def compiled_beside(names: Sequence[str], problem: str, sized: bool) -> Iterator
             helper.wait()
 
 
-def _mark(folder: Path, names: Sequence[str], problem: str, sized: bool) -> Path:
+def _mark(folder: Path, names: Sequence[str], problem: str, sized: bool, goal: str) -> Path:
     """Return the file that is there when all of these kernels are."""
     digest = hashlib.sha256(
-        repr((source_hash(), tuple(names), problem, sized)).encode()
+        repr((source_hash(), tuple(names), problem, sized, goal)).encode()
     ).hexdigest()
     return folder / f"{digest[:32]}.advised"
 
 
-def _start(names: Sequence[str], problem: str, sized: bool) -> subprocess.Popen[bytes]:
-    code = f"from {__name__} import compile_all; compile_all({list(names)}, {problem!r}, {sized})"
+def _start(names: Sequence[str], problem: str, sized: bool, goal: str) -> subprocess.Popen[bytes]:
+    given = f"{list(names)}, {problem!r}, {sized}, {goal!r}"
+    code = f"from {__name__} import compile_all; compile_all({given})"
     quiet = subprocess.DEVNULL
     return subprocess.Popen([sys.executable, "-c", code], stdin=quiet, stdout=quiet, stderr=quiet)
 
 
-def compile_all(names: Sequence[str], problem: str, sized: bool) -> None:
+def compile_all(names: Sequence[str], problem: str, sized: bool, goal: str = PAIRS) -> None:
     """Compile the kernels of these policies, one after another.
 
     >>> compile_all(["fifo"], "joining", sized=False)
@@ -63,6 +67,6 @@ def compile_all(names: Sequence[str], problem: str, sized: bool) -> None:
     size = [1] if sized else None
     for name in names:
         if problem == JOINING:
-            Join(name, 1, within=1, sized=sized).tally([0], [0], [0], size=size)
+            Join(name, 1, within=1, sized=sized, goal=goal).tally([0], [0], [0], size=size)
         else:
             Lookup(name, 1, sized=sized).push([0], size=size, emit=False)

@@ -1,24 +1,64 @@
 """Advice in sentences."""
 
-from .advice import Advice
+from ..core.gains import ROWS
+from .advice import Advice, Answer
 from .sizes import spark_bytes
 
 WHAT = {"joining": "recall", "caching": "hit ratio"}
+# Both measures of a join: what they are called beside each other, and of what they are shares.
+MEASURES = {
+    "recall": ("recall of pairs", "of all results"),
+    "row_recall": ("rows matched", "of the rows that have a partner"),
+}
+
+
+def what_counts(made: Advice) -> str:
+    """Return what the target is: `recall`, `rows matched`, or `hit ratio`."""
+    if made.counted == ROWS:
+        return MEASURES["row_recall"][0]
+    return WHAT[made.streams.problem]
 
 
 def headline(made: Advice) -> str:
     """Return the answer in one sentence."""
-    what, answer, peak = WHAT[made.streams.problem], made.answer, made.streams.peak
+    answer, peak = made.answer, made.streams.peak
+    what = f"a {WHAT[made.streams.problem]} of {made.goal:.1%}"
+    if made.counted == ROWS:
+        what = f"{made.goal:.1%} of the rows that have a partner"
     if made.exact:
         return (
-            f"A {what} of {made.goal:.1%} needs nearly all of the {peak:,} rows of the window "
+            f"For {what} nearly all of the {peak:,} rows of the window are needed "
             f"({size(made.exact_bytes)}): leave the budget out, and the join "
             "is exact."
         )
     return (
-        f"For a {what} of {made.goal:.1%} hold {answer.rows:,} rows (about {size(answer.bytes)}) "
+        f"For {what} hold {answer.rows:,} rows (about {size(answer.bytes)}) "
         f"with {answer.policy}: {answer.rows / peak:.1%} of what an exact "
         f"{'join' if made.streams.problem == 'joining' else 'cache'} holds."
+    )
+
+
+def both(made: Advice) -> str:
+    """Return what the answer gives of pairs and of rows, for a join."""
+    answer = made.answer
+    if answer.recall is None or answer.row_recall is None or made.exact:
+        return ""
+    return (
+        f"That finds {answer.recall:.1%} of all results, and a partner for "
+        f"{answer.row_recall:.1%} of the rows that have one."
+    )
+
+
+def few_keys(made: Advice) -> str:
+    """Say so where ten keys make most of the results, and what follows from it."""
+    if not made.few_keys:
+        return ""
+    told = f"Ten keys make {made.hot_pairs:.0%} of all results"
+    if made.counted == ROWS:
+        return f"{told}, so the recall of pairs is mostly about these keys."
+    return (
+        f"{told}, so recall is mostly about these keys; if rows that find a partner are what "
+        "counts, ask for goal='rows' (--goal rows)."
     )
 
 
@@ -30,7 +70,7 @@ def doubts(made: Advice) -> list[str]:
 def facts(made: Advice) -> list[tuple[str, str]]:
     """Return what the advice rests on, and what it is to be compared with."""
     streams, answer, low_high = made.streams, made.answer, made.between
-    what = WHAT[streams.problem]
+    what = what_counts(made)
     rows = [
         ("rows", " + ".join(f"{each:,}" for each in streams.rows)),
         ("keys", f"{streams.keys:,}"),
@@ -38,11 +78,13 @@ def facts(made: Advice) -> list[tuple[str, str]]:
     if streams.skew is not None:
         rows.append(("Zipf exponent of the keys", f"{streams.skew:.2f}"))
     rows.append(("the hottest key", f"{streams.hottest:.1%}"))
+    if made.hot_pairs is not None:
+        rows.append(("the ten keys with most results", f"{made.hot_pairs:.1%} of all results"))
     if not made.sampled["whole"]:
         rows.append(("the budget lies between (95 %)", f"{low_high[0]:,} and {low_high[1]:,} rows"))
     for name, other in (("half", made.half), ("twice", made.double)):
         said = f"{what} {_with_error(other.share, other.error)}"
-        rows.append((f"with {name} the memory, {other.rows:,} rows", said))
+        rows.append((f"with {name} the memory, {other.rows:,} rows", said + _beside(made, other)))
     if streams.problem == "joining":
         held = made.exact_bytes
         theirs = spark_bytes(streams.peak, streams.payload)
@@ -55,8 +97,16 @@ def facts(made: Advice) -> list[tuple[str, str]]:
         most = f"{streams.peak:,} rows, about {size(made.exact_bytes)}"
         rows.append((f"every row cached, {what} {streams.most:.1%}", most))
     rows.append(("replayed", _replayed(made)))
-    rows.append((f"{what} expected", _with_error(answer.share, answer.error)))
+    said = _with_error(answer.share, answer.error) + _beside(made, answer)
+    rows.append((f"{what} expected", said))
     return rows
+
+
+def _beside(made: Advice, answer: Answer) -> str:
+    """Return what a memory gives of what is not the goal."""
+    name = "recall" if made.counted == ROWS else "row_recall"
+    share = getattr(answer, name)
+    return "" if share is None else f", {MEASURES[name][0]} {share:.1%}"
 
 
 def _replayed(made: Advice) -> str:

@@ -25,6 +25,10 @@ def advise(
     target: Annotated[
         float, typer.Option(help="The share of all results, or hits, to find.", metavar="P")
     ] = 0.95,
+    goal: Annotated[
+        str,
+        typer.Option(help="Find the most results, or rows that match.", metavar="pairs|rows"),
+    ] = "pairs",
     lookup: Annotated[
         bool, typer.Option("--lookup", help="One file of events that look rows up: hit ratio.")
     ] = False,
@@ -45,7 +49,7 @@ def advise(
     page = None if html is None else where_to_write(html)
     with following("replaying") as progress:
         options: dict[str, Any] = {"target": target, "tried": policy or (), "seed": seed}
-        made = _advise(files, on, time, within, lookup, options | {"progress": progress})
+        made = _advise(files, on, time, within, goal, lookup, options | {"progress": progress})
     if page is not None:
         page.write_text(advice.as_html(made), encoding="utf-8")
     if as_json:
@@ -59,10 +63,12 @@ def _advise(
     on: str,
     time: str | None,
     within: str | None,
+    goal: str,
     lookup: bool,
     options: dict[str, Any],
 ) -> Any:
     from ..advisor.files import advise_files, advise_references
+    from ..core.gains import PAIRS
     from ..errors import BadInput
 
     if lookup:
@@ -70,9 +76,11 @@ def _advise(
             raise BadInput(f"--lookup takes one file of events, got {len(files)}")
         if within is not None:
             raise BadInput(f"a cache has no window, got within {within}; leave it out")
+        if goal != PAIRS:
+            raise BadInput("a cache has hits, and no rows to match; leave out --goal")
         return advise_references(files[0], on, time, **options)
     if len(files) != 2:
         raise BadInput(
             f"a join takes two files, got {len(files)}; for a cache of one file's keys add --lookup"
         )
-    return advise_files(files[0], files[1], on, time, within, **options)
+    return advise_files(files[0], files[1], on, time, within, goal=goal, **options)

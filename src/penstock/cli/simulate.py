@@ -90,7 +90,7 @@ def simulate(
     with following("simulating") as progress:
         made = compare(scenario, policy or (), runs, progress=progress)
     if page is not None:
-        page.write_text(comparison.as_html(summarise(made)), encoding="utf-8")
+        page.write_text(comparison.as_html(summarise(made, rows=True)), encoding="utf-8")
     show_made(summarise(made) if as_json else _table(made))
 
 
@@ -109,10 +109,10 @@ def _table(made: "Comparison") -> "Table":
     best = max(_reached(each, by_rows) for each in online)
     joins = report["problem"] == "joining"
     measures = ("sse", "kl") if made.scenario.distortion else ()
-    bar = BAR // 2 if measures else BAR
+    bar = BAR // 2 if measures or joins else BAR
     table = Table(title=Text(_title(report)), title_justify="left", caption=Text(_caption(report)))
     table.add_column("policy", overflow="fold")
-    for name in (WHAT[report["problem"]], "recall", *(["rows matched"] if joins else [])):
+    for name in (WHAT[report["problem"]], "recall", *(["rows\nmatched"] if joins else [])):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", width=bar)
     for name in ("tuples/s", *map(str.upper, measures)):
@@ -156,7 +156,9 @@ def _caption(report: dict[str, Any]) -> str:
     full = report["policies"][0]["full"]["mean"]
     explained = [each["explained"] for each in report["policies"] if "explained" in each]
     auto = "".join(f"; auto ended with {each['in_force']}: {each['why']}" for each in explained)
-    return f"with unlimited memory: {full:,.0f} {WHAT[report['problem']]}{auto}"
+    rows = next((each["matched"]["full"] for each in report["policies"] if "matched" in each), None)
+    matched = "" if rows is None else f", {rows:,.0f} rows matched"
+    return f"with unlimited memory: {full:,.0f} {WHAT[report['problem']]}{matched}{auto}"
 
 
 def _results(results: dict[str, float], runs: int) -> str:

@@ -232,13 +232,33 @@ class Join:
         >>> Join(policy="fifo", budget=2, within=10).tally([0, 0, 1], [7, 7, 7], [0, 1, 2]).tolist()
         [0, 0, 2]
         """
+        return self.tallies(side, key, time, size=size)[0]
+
+    def tallies(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        size: npt.ArrayLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Take a batch; return for each row the results it completed, and the rows first matched.
+
+        The second counts the rows that are in a result for the first time when this row comes: held
+        ones, and the row itself.
+
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> results, matched = join.tallies([0, 0, 1, 1], [7, 7, 7, 7], [0, 1, 2, 3])
+        >>> results.tolist(), matched.tolist()
+        ([0, 0, 2, 2], [0, 0, 3, 1])
+        """
         if self.form.together:
             raise BadInput("tally needs rows that are taken one by one; leave out together=")
         first = self._next_row
         rows = self._batch(side, key, time, None, None, size).rows
-        found = np.zeros(self._next_row - first, np.int64)
-        found[rows.row - first] = self._take(rows, kernel.TALLY)[:, 0]
-        return found
+        found = np.zeros((2, self._next_row - first), np.int64)
+        found[:, rows.row - first] = self._take(rows, kernel.TALLY)[:, :2].T
+        return found[0], found[1]
 
     def _batch(self, side, key, time, end, null, size) -> Batch:
         """Check a batch, and count who is in it."""

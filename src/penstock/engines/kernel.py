@@ -349,7 +349,7 @@ def compile_join(policy: Policy, form: Form):
     It takes the rows from `start` and returns the first one not taken: `stop`, or one whose
     results (`need` at most) do not fit behind the `found` ones in `out`, or one that fits a budget
     in bytes while no slot is free (`need` is SLOTS). With `TALLY` each row has a line of its own in
-    `out`, which holds how many results it completed.
+    `out`, which holds how many results it completed, and how many rows then had their first.
     """
     shape, lanes, counting, together, sized, by_rows = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
@@ -504,6 +504,14 @@ def compile_join(policy: Policy, form: Form):
         used, budget = tables.lanes[lane, USED], tables.lanes[lane, BUDGET]
         return last - first > 1 or used + rows.size[first] <= budget
 
+    @jit
+    def rows_found(tables):
+        """Return how many rows have had a result."""
+        count = np.int64(0)
+        for stream in range(len(tables.counts)):
+            count += tables.counts[stream, FOUND]
+        return count
+
     def run_step_by_step(tables, states, rows, start, stop, delay, slowest, emit, out):
         room = len(tables.held.at) - 1
         found, first = np.int64(0), start
@@ -533,10 +541,11 @@ def compile_join(policy: Policy, form: Form):
                 need = foresee(tables, states, np.int64(rows.stream[i]), room)
                 if found + need > len(out):
                     return i, found, need
-            before = found
+            before, had = found, rows_found(tables) if emit == TALLY else np.int64(0)
             found = take_one(tables, states, rows, i, delay, slowest, room, listed, out, found)
             if emit == TALLY:
                 out[i - start, 0] = found - before
+                out[i - start, 1] = rows_found(tables) - had
         return stop, found, np.int64(0)
 
     chosen = run_step_by_step if together else run

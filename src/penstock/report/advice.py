@@ -3,27 +3,27 @@
 from html import escape
 from typing import Any
 
-from ..advisor import Advice
-from ..advisor.sizes import slot_bytes
-from ..advisor.words import WHAT, doubts, facts, headline
+from ..advisor import Advice, Curve
+from ..advisor.words import MEASURES, WHAT, both, doubts, facts, few_keys, headline, what_counts
 from .frame import page, table
 
 
 def as_html(made: Advice) -> str:
     """Return the whole page."""
-    what = WHAT[made.streams.problem]
+    what = what_counts(made)
     title = f"Memory for {made.streams.name}"
     said = "\n".join(f'<p class="doubt">{escape(each)}</p>' for each in doubts(made))
-    value = round(1000 * made.target)
-    body = f"""{said}
+    hint = f'<p class="note">{escape(few_keys(made))}</p>\n' if made.few_keys else ""
+    value, told = round(1000 * made.target), f"{headline(made)} {both(made)}".strip()
+    body = f"""{hint}{said}
 <div class="target"><label for="target">Target, {escape(what)}</label>
 <input id="target" type="range" min="10" max="1000" step="5" value="{value}">
 <output id="target-said" for="target">{made.target:.1%}</output></div>
-<p class="card" id="answer" aria-live="polite">{escape(headline(made))}</p>
+<p class="card" id="answer" aria-live="polite">{escape(told)}</p>
 <pre id="code">{escape(made.code)}</pre>
-<h2>{escape(what.capitalize())} by memory</h2>
+<h2>{escape(_heading(made))} by memory</h2>
 <div id="legend" class="legend" role="group" aria-label="Policies; press one to hide it"></div>
-<figure><div id="chart" class="chart" tabindex="0"></div>
+<figure>{_charts(made)}
 <figcaption><span class="hint">Hover, touch, or use the arrow keys to read values; press a policy to
 hide it. </span>Memory grows by factors along the axis. {escape(_bands(made))}</figcaption></figure>
 <p id="spoken" class="quiet hint" aria-live="polite"></p>
@@ -31,6 +31,30 @@ hide it. </span>Memory grows by factors along the axis. {escape(_bands(made))}</
 {_facts(made)}
 <details><summary>All figures</summary>{_figures(made)}</details>"""
     return page(title, body, _data(made, what, title))
+
+
+def _names(made: Advice) -> list[str]:
+    """Return what is measured of a join, the goal first; of a cache nothing but its hits."""
+    measures = made.measures(made.best)
+    return sorted(measures, key=lambda name: measures[name] is not made.best)
+
+
+def _heading(made: Advice) -> str:
+    names = [MEASURES[name][0] for name in _names(made)]
+    return " and ".join(names or [WHAT[made.streams.problem]]).capitalize()
+
+
+def _charts(made: Advice) -> str:
+    """Return the places of the pictures: of a join two, side by side where there is room."""
+    names = _names(made)
+    if not names:
+        return '<div id="chart" class="chart" tabindex="0"></div>'
+    parts = []
+    for name, place in zip(names, ("chart", "beside"), strict=True):
+        what, of = MEASURES[name]
+        head = f"<h3>{escape(what.capitalize())}, in % {escape(of)}</h3>"
+        parts.append(f'<div>{head}<div id="{place}" class="chart" tabindex="0"></div></div>')
+    return f'<div class="pair">{"".join(parts)}</div>'
 
 
 def _bands(made: Advice) -> str:
@@ -48,12 +72,23 @@ def _facts(made: Advice) -> str:
 
 
 def _figures(made: Advice) -> str:
-    rows = sorted({int(each) for curve in made.curves for each in curve.rows})
-    names = [curve.policy for curve in made.curves]
-    lines = [
-        [f"{each:,}", *(f"{curve.at(each).share:.1%}" for curve in made.curves)] for each in rows
-    ]
-    return table(["rows", *names], lines, caption=WHAT[made.streams.problem] + " by memory")
+    names = _names(made)
+    if not names:
+        return _table(made.curves, WHAT[made.streams.problem] + " by memory")
+    return "".join(
+        _table(
+            [made.measures(curve)[name] for curve in made.curves],
+            "{}, {}, by memory".format(*MEASURES[name]),
+        )
+        for name in names
+    )
+
+
+def _table(curves: list[Curve], caption: str) -> str:
+    rows = sorted({int(each) for curve in curves for each in curve.rows})
+    names = [curve.policy for curve in curves]
+    lines = [[f"{each:,}", *(f"{curve.at(each).share:.1%}" for curve in curves)] for each in rows]
+    return table(["rows", *names], lines, caption=caption)
 
 
 def _data(made: Advice, what: str, title: str) -> dict[str, Any]:
@@ -64,20 +99,29 @@ def _data(made: Advice, what: str, title: str) -> dict[str, Any]:
         "problem": made.streams.problem,
         "peak": made.streams.peak,
         "most": made.streams.most,
-        "row_bytes": _row_bytes(made),
-        "call": made.streams.call.replace("{policy!r}", '"{policy}"'),
-        "curves": [
-            {
-                "policy": curve.policy,
-                "rows": curve.rows.tolist(),
-                "share": [round(each, 6) for each in curve.share.tolist()],
-                "error": [round(each, 6) for each in curve.error.tolist()],
-            }
-            for curve in made.curves
-        ],
+        "beside": MEASURES[names[1]][0] if (names := _names(made)) else "",
+        "call": made.call.replace("{policy!r}", '"{policy}"').replace("goal='rows'", 'goal="rows"'),
+        "curves": [_drawn(made, curve) for curve in made.curves],
     }
 
 
-def _row_bytes(made: Advice) -> float:
-    """Return what a row takes under the policy that is advised."""
-    return slot_bytes(made.best.policy, made.streams.problem) + made.streams.payload
+def _drawn(made: Advice, curve: Curve) -> dict[str, Any]:
+    """Return what is drawn of a policy, and its memory in bytes: so many, and for each row more."""
+    few, many = max(1, made.answer.rows // 2), made.streams.peak
+    low, high = (made.bytes_of(curve.policy, rows) for rows in (few, many))
+    slope = (high - low) / (many - few) if many > few else low / few
+    drawn = {
+        "policy": curve.policy,
+        "rows": curve.rows.tolist(),
+        "fixed_bytes": round(low - slope * few),
+        "row_bytes": round(slope, 3),
+        **_points(curve),
+    }
+    return drawn if curve.beside is None else drawn | {"beside": _points(curve.beside)}
+
+
+def _points(curve: Curve) -> dict[str, list[float]]:
+    return {
+        "share": [round(each, 6) for each in curve.share.tolist()],
+        "error": [round(each, 6) for each in curve.error.tolist()],
+    }

@@ -2,12 +2,17 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const box = document.getElementById("chart");
+  // One picture of what the target counts, and for a join one beside it of what is not its goal.
+  const charts = [
+    { box: document.getElementById("chart"), of: (c) => c, what: data.what, main: true },
+    { box: document.getElementById("beside"), of: (c) => c.beside, what: data.beside, main: false },
+  ].filter((each) => each.box);
   const slider = document.getElementById("target");
   const MARGIN = { left: 52, right: 14, top: 12, bottom: 46 };
   const DASHES = ["", "7 4", "2 3", "10 3 2 3"];
   const hidden = new Set();
   let cursor = null; // rows under the pointer
+  const bytesOf = (curve, rows) => size(Math.max(0, curve.fixed_bytes + rows * curve.row_bytes));
 
   // Twelve colours, and dashes after half of them, so that forty-eight curves differ.
   const style = (i) => ({ colour: `var(--c${i % 12})`, dash: DASHES[Math.floor(i / 6) % 4] });
@@ -26,7 +31,7 @@
   // Between two points a curve is straight over the logarithm of the memory.
   function valueAt(curve, values, rows) {
     const xs = curve.rows;
-    if (rows < xs[0]) return values === curve.error ? values[0] : (values[0] * rows) / xs[0];
+    if (rows < xs[0]) return (values[0] * rows) / xs[0];
     for (let i = 1; i < xs.length; i++) {
       if (rows > xs[i]) continue;
       const part = Math.log(rows / xs[i - 1]) / Math.log(xs[i] / xs[i - 1]);
@@ -81,7 +86,10 @@
     const double = Math.min(data.peak, 2 * rows);
     place.append(
       strong,
-      ` (about ${size(rows * data.row_bytes)}): ${percent(goal)} ${data.what}, ` +
+      ` (about ${bytesOf(best.curve, rows)}): ${percent(goal)} ${data.what}, ` +
+        (best.curve.beside
+          ? `${percent(valueAt(best.curve, best.curve.beside.share, rows))} ${data.beside}, `
+          : "") +
         `with ${percent(rows / data.peak)} of all that there is to hold. ` +
         `Half the memory: ${more(Math.max(1, Math.floor(rows / 2)))}. ` +
         `Twice: ${more(double)}.`
@@ -90,7 +98,7 @@
     code.textContent = data.call
       .replace("{budget}", exact ? "None" : String(rows).replace(/\B(?=(\d{3})+$)/g, "_"))
       .replace("{policy}", best.curve.policy);
-    return { rows: best.rows, goal };
+    return { rows: best.rows, goal, curve: best.curve };
   }
 
   function node(parent, name, attributes, text) {
@@ -144,17 +152,18 @@
     node(svg, "text", { x: middle, y: height - 8, "text-anchor": "middle" }, "memory in rows");
   }
 
-  function curves(svg, scale) {
+  function curves(svg, scale, chart) {
     data.curves.forEach((curve, i) => {
       if (hidden.has(curve.policy)) return;
       const { colour, dash } = style(i);
+      const { share, error } = chart.of(curve);
       const at = (sign) => (rows, k) => {
-        const y = curve.share[k] + sign * curve.error[k];
+        const y = share[k] + sign * error[k];
         return `${scale.x(rows).toFixed(1)},${scale.y(Math.min(1, Math.max(0, y))).toFixed(1)}`;
       };
       const upper = curve.rows.map(at(1)), lower = curve.rows.map(at(-1)).reverse();
       const band = { class: "band", points: upper.concat(lower).join(" "), fill: colour };
-      if (i < 3 && curve.error.some((e) => e > 0)) node(svg, "polygon", band);
+      if (i < 3 && error.some((e) => e > 0)) node(svg, "polygon", band);
       const line = node(svg, "polyline", {
         class: "curve", points: curve.rows.map(at(0)).join(" "), "stroke-dasharray": dash,
         "data-policy": curve.policy,
@@ -164,9 +173,11 @@
     });
   }
 
-  function marks(svg, scale, found, width, height) {
+  function marks(svg, scale, chart, found, height) {
     if (found !== null) {
-      const [x, y] = [scale.x(found.rows), scale.y(found.goal)];
+      const rows = Math.min(data.peak, found.rows);
+      const there = valueAt(found.curve, chart.of(found.curve).share, rows);
+      const [x, y] = [scale.x(rows), scale.y(chart.main ? found.goal : there)];
       node(svg, "line", { class: "goal", x1: MARGIN.left, x2: x, y1: y, y2: y });
       node(svg, "line", { class: "goal", x1: x, x2: x, y1: y, y2: height - MARGIN.bottom });
       node(svg, "circle", { class: "found", cx: x, cy: y, r: 6 });
@@ -178,7 +189,8 @@
     }
   }
 
-  function tip(scale, width) {
+  function tip(scale, chart, width) {
+    const { box, of } = chart;
     const old = box.querySelector(".tip");
     if (old) old.remove();
     if (cursor === null) return;
@@ -186,7 +198,7 @@
     made.className = "tip";
     const table = document.createElement("table");
     const rows = shown()
-      .map((c) => [c.policy, valueAt(c, c.share, cursor), valueAt(c, c.error, cursor)])
+      .map((c) => [c.policy, valueAt(c, of(c).share, cursor), valueAt(c, of(c).error, cursor)])
       .sort((a, b) => b[1] - a[1]);
     for (const [policy, share, error] of rows) {
       const line = table.insertRow();
@@ -196,31 +208,38 @@
       value.textContent = percent(share) + (error > 0.0005 ? " ± " + (100 * error).toFixed(1) : "");
     }
     const head = document.createElement("div");
-    head.textContent = `${whole(cursor)} rows, ${size(cursor * data.row_bytes)}`;
+    head.textContent = `${whole(cursor)} rows, about ${bytesOf(data.curves[0], cursor)}`;
     made.append(head, table);
     box.append(made);
     const x = scale.x(cursor);
     const right = x > width / 2;
     made.style.left = Math.max(0, right ? x - made.offsetWidth - 12 : x + 12) + "px";
+    if (!chart.main) return;
     const best = rows.length ? `${rows[0][0]} ${percent(rows[0][1])}` : "";
     document.getElementById("spoken").textContent = `${head.textContent}: ${best}`;
   }
 
-  let scale = null;
   function draw() {
+    const found = answer();
+    for (const chart of charts) picture(chart, found);
+  }
+
+  function picture(chart, found) {
+    const { box } = chart;
     const width = Math.max(260, box.clientWidth);
     const height = Math.round(Math.min(460, Math.max(280, width * 0.5)));
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     for (const [key, value] of [["viewBox", `0 0 ${width} ${height}`], ["height", height],
-      ["role", "img"], ["aria-label", data.title]]) svg.setAttribute(key, value);
-    scale = scales(width, height);
+      ["role", "img"], ["aria-label", chart.main ? data.title : data.title.replace(data.what, data.beside)]]) svg.setAttribute(key, value);
+    const scale = scales(width, height);
+    chart.scale = scale;
     axes(svg, scale, width, height);
-    curves(svg, scale);
-    marks(svg, scale, answer(), width, height);
+    curves(svg, scale, chart);
+    marks(svg, scale, chart, found, height);
     const old = box.querySelector("svg");
     if (old) old.replaceWith(svg);
     else box.prepend(svg);
-    tip(scale, width);
+    tip(scale, chart, width);
   }
 
   function legend() {
@@ -247,13 +266,15 @@
   }
 
   function point(event) {
-    cursor = scale.rows(event.clientX - box.getBoundingClientRect().left);
+    const chart = charts.find((each) => each.box === event.currentTarget);
+    cursor = chart.scale.rows(event.clientX - chart.box.getBoundingClientRect().left);
     draw();
   }
 
   function key(event) {
     if (event.key === "Escape") cursor = null;
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      const { scale } = charts[0];
       const step = (scale.last - scale.first) / 40;
       const at = Math.log(cursor === null ? data.peak : cursor);
       const next = at + (event.key === "ArrowLeft" ? -step : step);
@@ -265,15 +286,17 @@
 
   legend();
   slider.addEventListener("input", draw);
-  box.addEventListener("pointermove", point);
-  box.addEventListener("pointerdown", point);
-  box.addEventListener("pointerleave", () => { cursor = null; draw(); });
-  box.addEventListener("keydown", key);
+  for (const { box } of charts) {
+    box.addEventListener("pointermove", point);
+    box.addEventListener("pointerdown", point);
+    box.addEventListener("pointerleave", () => { cursor = null; draw(); });
+    box.addEventListener("keydown", key);
+    new ResizeObserver(draw).observe(box);
+  }
   addEventListener("beforeprint", () => {
     cursor = null;
     document.querySelectorAll("details").forEach((each) => { each.open = true; });
     draw();
   });
-  new ResizeObserver(draw).observe(box);
   draw();
 })();

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from ..core.durations import microseconds
+from ..core.gains import PAIRS
 from ..errors import BadInput
 from .assemble import Span
 from .checks import whole
@@ -29,6 +30,7 @@ def advise(
     time: str | tuple[str, str],
     within: Span | None = None,
     target: float = 0.95,
+    goal: str = PAIRS,
     policies: Sequence[str] = (),
     work: int | None = None,
     seed: int = 0,
@@ -41,6 +43,8 @@ def advise(
     Parameters:
         on, time, within: as for `join`.
         target: the share of all results (recall), or of all events (hit ratio), to be found.
+        goal: what a join gets the most of, and the target counts: `pairs`, that is results, or
+            `rows` that find at least one partner.
         policies: those to try; by default all that are worth a trial.
         work: how many rows, or as much in matches, every replay may take. The more, the smaller
             the errors.
@@ -48,10 +52,11 @@ def advise(
 
     The frames are read three times; if they are expensive to make, or random, store them first.
     """
-    from ..advisor.advise import check_target
+    from ..advisor.advise import check_goal, check_target
     from ..advisor.draw import WORK
 
     check_target(target)
+    check_goal(goal)
     whole(seed, "seed", 0)
     size = WORK if work is None else whole(work, "work", 10_000)
     for frame, who in ((left, "left"), (right, "right")):
@@ -62,8 +67,10 @@ def advise(
         raise BadInput(f"policies must be a list of names, got {policies!r}; write [{policies!r}]")
     options = {"target": target, "tried": tuple(policies), "seed": seed}
     if right is None:
+        if goal != PAIRS:
+            raise BadInput("a cache has hits, and no rows to match; leave out goal=")
         return _cache(left, on, time, within, size, options)
-    return _join(left, right, on, time, within, size, options)
+    return _join(left, right, on, time, within, size, options | {"goal": goal})
 
 
 def _join(

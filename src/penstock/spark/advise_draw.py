@@ -71,13 +71,19 @@ class Counts(NamedTuple):
 
 
 def advise_frames(
-    frames: list[DataFrame], wanted: Wanted, *, target: float, tried: Sequence[str], seed: int
+    frames: list[DataFrame],
+    wanted: Wanted,
+    *,
+    target: float,
+    goal: str,
+    tried: Sequence[str],
+    seed: int,
 ) -> Advice:
     """Return advice for a join."""
     rows = _present(frames[0], 0).unionByName(_present(frames[1], 1))
     per_key = _per_key(rows).persist()
     try:
-        return _from_keys(rows, per_key, wanted, target, tried, seed)
+        return _from_keys(rows, per_key, wanted, target, goal, tried, seed)
     finally:
         per_key.unpersist()
 
@@ -87,6 +93,7 @@ def _from_keys(
     per_key: DataFrame,
     wanted: Wanted,
     target: float,
+    goal: str,
     tried: Sequence[str],
     seed: int,
 ) -> Advice:
@@ -107,7 +114,7 @@ def _from_keys(
     chance = 1.0 if within is None else min(1.0, 2 * within / span)
     matches = counts.left * counts.right * chance
     table = _table(counts, matches)
-    split, part = plan(table, live.mean, wanted.work, ERROR, within)
+    split, part = plan(table, live.mean, wanted.work, ERROR, within, goal)
     stretches = WHOLE
     if part < 1:
         stretches = choose_stretches(edges, binned, part, live.mean, within, seed)
@@ -131,7 +138,7 @@ def _from_keys(
         wanted.call,
     )
     doubts = window_doubts(span, within)
-    return from_join_sample(sample, streams, live, target, tried, seed, doubts, None)
+    return from_join_sample(sample, streams, live, target, goal, tried, seed, doubts, None)
 
 
 def advise_events(

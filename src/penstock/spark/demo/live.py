@@ -4,7 +4,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..join import join
 from ..metrics import Metrics, metrics
@@ -14,6 +14,16 @@ ON = ("carrier", "dest")
 WITHIN, DELAY = "6 hours", "30 minutes"
 SAMPLE = 0.2  # of the rows are watched for the estimate: the window is small
 PAUSE = 0.1  # seconds between two looks at a query; a micro-batch takes several of them
+
+
+class Told(NamedTuple):
+    """What a join tells of one measure while it runs."""
+
+    what: str
+    found: int
+    share: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,21 @@ class Run:
     def let_go(self) -> int:
         """Return how many rows had to go, or were not let in, while they could still match."""
         return sum(self.metrics.evicted) + sum(self.metrics.refused)
+
+    @property
+    def told(self) -> tuple[Told, ...]:
+        """Return what is told of pairs, of departures and of landings."""
+        each = self.metrics
+        pairs = Told("pairs", each.matches, each.recall, each.recall_low, each.recall_high)
+        rows = zip(
+            (DEPARTURES, LANDINGS),
+            each.rows_matched,
+            each.row_recall,
+            each.row_recall_low,
+            each.row_recall_high,
+            strict=True,
+        )
+        return (pairs, *(Told(*figures) for figures in rows))
 
 
 def run_policy(

@@ -27,15 +27,28 @@ class Demo:
     runs: list[Run]
     full: int  # results that unlimited memory finds
     seconds: float  # for everything, the start of Spark included
+    rows: tuple[int, int]  # departures and landings that have a partner
 
     def recall(self, run: Run) -> float:
         """Return the true recall of a run."""
         return run.metrics.matches / self.full
 
+    def row_recall(self, run: Run) -> tuple[float, float]:
+        """Return the true shares of the departures and landings with a partner that found one."""
+        left, right = run.metrics.rows_matched
+        return left / self.rows[0], right / self.rows[1]
+
     def holds(self, run: Run) -> bool:
         """Tell whether the interval of the estimate holds the true recall."""
-        low, high = run.metrics.recall_low, run.metrics.recall_high
-        return low is not None and high is not None and low <= self.recall(run) <= high
+        return self.held_by(run)[0]
+
+    def held_by(self, run: Run) -> list[bool]:
+        """Tell which intervals hold the truth: of pairs, of departures, of landings."""
+        true = (self.recall(run), *self.row_recall(run))
+        return [
+            each.low is not None and each.high is not None and each.low <= share <= each.high
+            for each, share in zip(run.told, true, strict=True)
+        ]
 
 
 class Watcher(Protocol):
@@ -68,6 +81,6 @@ def compare(spark: Any, streams: Streams, watcher: Watcher, began: float) -> Dem
     for policy in POLICIES:
         watcher.doing(f"joining with {policy}: the workers start and compile")
         runs.append(run_policy(spark, streams, policy, budget, watcher.stands))
-    watcher.doing("counting all results, with Spark's own batch join")
-    full = count_all(spark, streams)
-    return Demo(streams, window, budget, runs, full, time.perf_counter() - began)
+    watcher.doing("counting all results and the rows in them, with Spark's own batch join")
+    full, rows = count_all(spark, streams)
+    return Demo(streams, window, budget, runs, full, time.perf_counter() - began, rows)

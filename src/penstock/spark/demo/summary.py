@@ -39,6 +39,14 @@ def _summarise_run(made: Demo, run: Run) -> dict[str, Any]:
             "high": figures.recall_high,
             "holds_the_truth": made.holds(run),
         },
+        "rows_matched": list(figures.rows_matched),
+        "row_recall": list(made.row_recall(run)),
+        "row_recall_estimated": [
+            {"recall": told.share, "low": told.low, "high": told.high, "holds_the_truth": holds}
+            for told, holds in zip(run.told[1:], made.held_by(run)[1:], strict=True)
+        ],
+        "hot_pairs": figures.hot_pairs,
+        "note": figures.note,
         "arrived": sum(figures.arrived),
         "late": sum(figures.late),
         "expired": sum(figures.expired),
