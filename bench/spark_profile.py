@@ -17,8 +17,8 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.profiling import Locality, Profile
-from penstock.profiling import profile as of_arrays
+from penstock.profile import Locality, Profile
+from penstock.profile import profile as of_arrays
 from penstock.spark import profile
 from penstock.spark.session import local
 from penstock.workloads.zipf import popularity

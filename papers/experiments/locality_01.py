@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.profiling import distances, permuted
+from penstock.profile import distances, permuted
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

@@ -4,7 +4,7 @@ import functools
 from typing import Any
 
 from penstock import grid
-from penstock.profiling import fit_likelihood, fit_squares, permuted, rank_keys
+from penstock.profile import fit_likelihood, fit_squares, permuted, rank_keys
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

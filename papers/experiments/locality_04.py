@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from penstock import grid
-from penstock.counting import LossyCounter, theorem_2
+from penstock.profile import LossyCounter
 from penstock.workloads.zipf import popularity
 
+from ..theory.lossy_space import theorem_2
 from .frame import Experiment, Found, judge
 from .lab import Lab
 from .style import legend_below, lines, logarithmic

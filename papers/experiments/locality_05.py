@@ -4,9 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from penstock.counting import LossyCounter, locality_entries, m_to_epsilon, steady_entries
-from penstock.profiling import Weights, fit_likelihood, permuted, rank_keys
+from penstock.profile import (
+    LossyCounter,
+    Weights,
+    fit_likelihood,
+    m_to_epsilon,
+    permuted,
+    rank_keys,
+    steady_entries,
+)
 
+from ..theory.lossy_space import locality_entries
 from .frame import Experiment, Found, judge, span
 from .lab import Lab
 from .streams import TRADES, keys_of

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.profiling.likelihood import fit_likelihood
-from penstock.profiling.locality import Locality, Weights
-from penstock.profiling.ranks import rank_keys
-from penstock.profiling.squares import fit_squares
+from penstock.profile import Locality, Weights, fit_likelihood, fit_squares, rank_keys
 from penstock.workloads.zipf import popularity
 
 ESTIMATORS: dict[str, Callable[..., Weights]] = {

@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from penstock.profiling import plots, profile
+from penstock.profile import plots, profile
 from penstock.report import profile as page
-from tests.profiling.streams import local
+from tests.profile.streams import local
 from tests.report.checker import Checker
 
 

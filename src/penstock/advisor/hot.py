@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sampling.keys import hashes, threshold_for
+from ..profile.key_sample import hashes, threshold_for
 from ..workloads.trace import Ints
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ def count(
     as_json: AsJson = False,
 ) -> None:
     """Find the frequent keys of a file, with bounds on their counts."""
-    from ..counting import report
+    from ..profile import frequent_keys
 
-    made = report.count_file(file, key, support, epsilon, memory)
-    show_made(report.summarise(made) if as_json else report.table(made))
+    made = frequent_keys.count_file(file, key, support, epsilon, memory)
+    show_made(frequent_keys.summarise(made) if as_json else frequent_keys.table(made))

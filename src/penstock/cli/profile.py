@@ -30,8 +30,8 @@ def profile(
 ) -> None:
     """Say why the keys of a stream come back: popularity, locality, distances, bursts."""
     from ..extras import need
-    from ..profiling import profile as make_profile
-    from ..profiling import show
+    from ..profile import profile as make_profile
+    from ..profile import summary
     from ..report import profile as page
     from ..report import where_to_write
     from ..simulation.show import following
@@ -46,4 +46,4 @@ def profile(
         made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)
     if target is not None:
         target.write_text(page.as_html(made), encoding="utf-8")
-    show_made(made.to_json() if as_json else show.overview(made))
+    show_made(made.to_json() if as_json else summary.overview(made))

@@ -6,28 +6,13 @@ across families. The first value is given to all, because a walk has no opinion 
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ..numeric import Estimate
 from .base import Model
 from .history import Now
-
-
-class Estimate(NamedTuple):
-    """A parameter and its standard error; None where it has no usual one (a bound, a table)."""
-
-    value: float
-    error: float | None = None
-
-    def times(self, factor: float) -> "Estimate":
-        """Return the same in another unit.
-
-        >>> Estimate(2.0, 0.5).times(10)
-        Estimate(value=20.0, error=5.0)
-        """
-        error = None if self.error is None else float(self.error * factor)
-        return Estimate(float(self.value * factor), error)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from html import escape
 from itertools import groupby
 
-from ..profiling.plots import all_plots, as_svg
-from ..profiling.profile import Profile
-from ..profiling.words import rows, verdict
+from ..profile.plots import all_plots, as_svg
+from ..profile.stream_profile import Profile
+from ..profile.summary import rows, verdict
 from .frame import page
 
 CAPTIONS = {

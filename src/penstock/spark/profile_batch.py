@@ -6,9 +6,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import BadInput
-from ..profiling import Profile, fit_zipf
-from ..sampling import Sketch, describe
-from ..sampling.popular import Counted
+from ..profile import Profile, fit_zipf
+from ..profile.sampled_popularity import Counted
+from ..profile.sampled_profile import describe
+from ..profile.sketch import Sketch
 from ..workloads.trace import Ints
 from .keyed import KEY
 from .ordered import collected, spread_out, surveyed
