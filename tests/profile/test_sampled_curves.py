@@ -53,7 +53,7 @@ def test_a_curve_of_everything_is_exact():
     short = short_gaps(runs, 100)
     curve = joined(Curve, short, bins, groups, end, len(keys), rows_known=1.0, keys_known=1.0)
     far = LAST[(LAST > 100) & (len(true.part) > LAST)]
-    assert not curve.error.any()
+    assert not curve.margin.any()
     # Between both parts the runs, which lack what came before them, decide.
     assert curve.value(far) == pytest.approx(true.within(far), abs=0.02)
     assert curve.part[-1] == pytest.approx(end.value)
@@ -67,7 +67,7 @@ def test_where_no_long_distance_was_sampled_the_error_says_so():
     groups = np.stack([nothing] * 2)
     curve = joined(Curve, (count, told), nothing, groups, end, 999, 0.1, 0.1)
     assert curve.at.tolist() == [0, 1]
-    assert curve.error[-1] > 0.1
+    assert curve.margin[-1] > 0.1
 
 
 @pytest.mark.parametrize(("total", "count", "k"), [(12, 2, 3), (12, 5, 2), (11, 3, 8), (10, 4, 7)])

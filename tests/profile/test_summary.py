@@ -40,5 +40,5 @@ def test_what_chance_alone_makes_is_no_locality():
     assert verdict(made).startswith("keys are repeated because they are popular")
 
 
-def test_one_tuple_is_said_in_the_singular():
-    assert verdict(profile([1, 2, 1, 2, 3])).startswith("the last tuple tells little")
+def test_one_row_is_said_in_the_singular():
+    assert verdict(profile([1, 2, 1, 2, 3])).startswith("the preceding row says little")

@@ -2,8 +2,9 @@ import re
 
 import pytest
 
-from penstock.profile import plots, profile
+from penstock.profile import profile
 from penstock.report import profile as page
+from penstock.report import profile_plots as plots
 from tests.profile.streams import local
 from tests.report.checker import Checker
 

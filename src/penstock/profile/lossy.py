@@ -24,14 +24,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core import keymap
 from ..core.jit import jit, kernel
-from ..core.rng import mix
 from ..errors import BadInput, BadState
 from .epsilon import bucket_width, check_support
 
 FORMAT = 1
-SMALLEST = 64  # cells
-KEY, COUNT, SLACK = 0, 1, 2  # columns of cell; a COUNT of 0: free
+SMALLEST, LARGEST = 32, 1 << 15  # entries that a new table has room for
+KEY, COUNT, SLACK = 0, 1, 2  # columns of an entry
 SEEN, USED, PEAK, PRUNED = 0, 1, 2, 3  # places in totals
 
 
@@ -60,8 +60,8 @@ class LossyCounter:
     def __init__(self, epsilon: float | Fraction):
         self.width = bucket_width(epsilon)  # w in the paper
         self.epsilon = epsilon
-        # Large enough for skewed keys: with 1 / epsilon keys the table is at most half full.
-        self._cell = _cells(min(2 * self.width, 1 << 16))
+        # Large enough for skewed keys, of which far fewer than 1 / epsilon are held.
+        self._make_table(max(SMALLEST, min(self.width, LARGEST)))
         self._totals = np.zeros(4, np.int64)
 
     @property
@@ -93,10 +93,10 @@ class LossyCounter:
         """Count a batch of keys: 64-bit integers, in the order of the stream."""
         items, start = _as_keys(keys), 0
         while True:
-            start = _count(self._cell, self._totals, self.width, items, start)
+            start = _count(self._entry, self._buckets, self._totals, self.width, items, start)
             if start == len(items):
                 return
-            self._resize(2 * len(self._cell))
+            self._reserve(2 * len(self._entry))
 
     def count(self, key: int) -> int:
         """Return the count of a key: never too large, too small by at most epsilon N."""
@@ -104,8 +104,11 @@ class LossyCounter:
 
     def bounds(self, key: int) -> tuple[int, int]:
         """Return the smallest and the largest possible count of a key."""
-        count, slack = _look_up(self._cell, _as_keys([key])[0])
-        return int(count), int(count + slack) if count else self.missing
+        place = keymap.seek(self._buckets, 0, self._entry[:, KEY], _as_keys([key])[0])
+        if place < 0:
+            return 0, self.missing
+        _, count, slack = self._entry[place].tolist()
+        return count, count + slack
 
     def frequent(self, support: float | Fraction) -> Frequent:
         """Return the keys that may have a share of at least `support` of the stream.
@@ -137,16 +140,14 @@ class LossyCounter:
                 f"counters to be merged must have the same epsilon, got {self.epsilon}"
                 f" and {other.epsilon}"
             )
-        mine, theirs = self._entries(), other._entries()
-        lacking = self.missing, other.missing
-        self._reserve(len(mine) + len(theirs))
+        theirs, totals = other._entries(), self._totals
+        self._reserve(self.held + len(theirs))
         # A key that one of them does not hold may have occurred there without being counted.
-        self._cell[self._cell[:, COUNT] > 0, SLACK] += lacking[1]
-        _add(self._cell, self._totals, theirs, lacking[0], lacking[1])
-        totals = self._totals
+        self._entries()[:, SLACK] += other.missing
+        _add(self._entry, self._buckets, totals, theirs, self.missing, other.missing)
         totals[SEEN] += other.seen
         totals[PEAK] = max(self.peak, other.peak, self.held)
-        _prune(self._cell, totals, self.missing)
+        _prune(self._entry, self._buckets, totals, self.missing)
         totals[PRUNED] = max(self.peak_pruned, other.peak_pruned, self.held)
 
     def save(self) -> dict[str, np.ndarray]:
@@ -191,27 +192,26 @@ class LossyCounter:
         """Return a counter that has counted `seen` items and holds these entries."""
         counter = cls(epsilon)
         counter._reserve(len(key))
-        _add(counter._cell, counter._totals, np.stack((key, count, slack), axis=1), 0, 0)
+        entries = np.stack((key, count, slack), axis=1)
+        _add(counter._entry, counter._buckets, counter._totals, entries, 0, 0)
         counter._totals[:] = seen, len(key), len(key), len(key)
         return counter
 
     def _entries(self) -> np.ndarray:
         """Return the entries held, in any order: int64[held, 3]."""
-        return self._cell[self._cell[:, COUNT] > 0]
+        return self._entry[: self.held]
 
-    def _reserve(self, entries: int) -> None:
-        if 2 * entries > len(self._cell):
-            self._resize(2 * entries)
+    def _make_table(self, room: int) -> None:
+        self._entry = np.zeros((room, 3), np.int64)
+        self._buckets = keymap.make_buckets(room)
 
-    def _resize(self, wanted: int) -> None:
-        entries, used = self._entries(), self.held
-        self._cell = _cells(wanted)
-        _add(self._cell, self._totals, entries, 0, 0)
-        self._totals[USED] = used
-
-
-def _cells(wanted: int) -> np.ndarray:
-    return np.zeros((max(SMALLEST, 1 << (wanted - 1).bit_length()), 3), np.int64)
+    def _reserve(self, room: int) -> None:
+        """Make room for at least this many entries."""
+        held = self._entries()
+        if room > len(self._entry):
+            self._make_table(room)
+            self._entry[: len(held)] = held
+            keymap.fill(self._buckets, 0, held[:, KEY], np.arange(len(held)))
 
 
 def _as_keys(keys: Any) -> np.ndarray:
@@ -229,103 +229,67 @@ def _as_keys(keys: Any) -> np.ndarray:
 
 
 @jit
-def _home(cell, key):
-    return np.int64(mix(np.uint64(key)) & np.uint64(cell.shape[0] - 1))
-
-
-@jit
-def _place(cell, key):
-    """Return the cell of `key`, or the one where it would be inserted."""
-    mask = cell.shape[0] - 1
-    place = _home(cell, key)
-    while cell[place, COUNT] != 0 and cell[place, KEY] != key:
-        place = (place + 1) & mask
+def _find_or_insert(entry, buckets, totals, key, slack):
+    """Return the place of a key; a new one has a count of 0 and this slack."""
+    place = keymap.find(buckets, 0, entry[:, KEY], key)
+    if place < 0:
+        place = totals[USED]
+        totals[USED] += 1
+        entry[place, KEY], entry[place, COUNT], entry[place, SLACK] = key, 0, slack
+        keymap.add(buckets, 0, key, place)
     return place
 
 
 @kernel
-def _look_up(cell, key):
-    """Return the count and the slack of a key."""
-    place = _place(cell, key)
-    return cell[place, COUNT], cell[place, SLACK]
-
-
-@kernel
-def _count(cell, totals, width, keys, start):
-    """Count keys until the table is half full, and return the number of keys counted."""
-    seen, used = totals[SEEN], totals[USED]
+def _count(entry, buckets, totals, width, keys, start):
+    """Count keys until the table is full, and return the number of keys counted."""
+    seen = totals[SEEN]
     full = seen // width  # completed buckets: b_current - 1
     left = width - seen % width
-    most = cell.shape[0] // 2
     i = start
-    while i < len(keys) and used < most:
-        key = keys[i]
+    while i < len(keys) and totals[USED] < entry.shape[0]:
+        entry[_find_or_insert(entry, buckets, totals, keys[i], full), COUNT] += 1
         i += 1
-        place = _place(cell, key)
-        if cell[place, COUNT] == 0:
-            cell[place, KEY] = key
-            cell[place, SLACK] = full
-            used += 1
-        cell[place, COUNT] += 1
         left -= 1
         if left == 0:
             full += 1
             left = width
-            totals[PEAK] = max(totals[PEAK], used)
-            totals[USED] = used
-            _drop_rare(cell, totals, full)
-            used = totals[USED]
-            totals[PRUNED] = max(totals[PRUNED], used)
+            totals[PEAK] = max(totals[PEAK], totals[USED])
+            _drop_rare(entry, buckets, totals, full)
+            totals[PRUNED] = max(totals[PRUNED], totals[USED])
     totals[SEEN] = seen + i - start
-    totals[USED] = used
-    totals[PEAK] = max(totals[PEAK], used)
+    totals[PEAK] = max(totals[PEAK], totals[USED])
     return i
 
 
 @jit
-def _drop_rare(cell, totals, full):
-    """Remove the keys with count + slack <= full."""
-    for place in range(cell.shape[0]):
-        # The entry that moves into the freed cell is checked too. It never comes from an earlier
-        # cell, except at the end of the table, where entries wrap around that were checked before.
-        while cell[place, COUNT] != 0 and cell[place, COUNT] + cell[place, SLACK] <= full:
-            _remove(cell, place)
-            totals[USED] -= 1
-
-
-@jit
-def _remove(cell, hole):
-    """Free a cell; entries behind it move back, so that all can be found from their home."""
-    mask = cell.shape[0] - 1
-    place = hole
-    while True:
-        place = (place + 1) & mask
-        if cell[place, COUNT] == 0:
-            break
-        home = _home(cell, cell[place, KEY])
-        # It may move back into the hole unless its home lies cyclically after the hole.
-        if (place - home) & mask >= (place - hole) & mask:
+def _drop_rare(entry, buckets, totals, full):
+    """Remove the keys with count + slack <= full; the others move up in their order."""
+    kept = 0
+    for place in range(totals[USED]):
+        if entry[place, COUNT] + entry[place, SLACK] > full:
             for column in range(3):
-                cell[hole, column] = cell[place, column]
-            hole = place
-    cell[hole, COUNT] = 0
+                entry[kept, column] = entry[place, column]
+            kept += 1
+    if kept < totals[USED]:
+        totals[USED] = kept
+        buckets[:] = keymap.EMPTY
+        for place in range(kept):
+            keymap.add(buckets, 0, entry[place, KEY], place)
 
 
 @kernel
-def _prune(cell, totals, full):
-    _drop_rare(cell, totals, full)
+def _prune(entry, buckets, totals, full):
+    _drop_rare(entry, buckets, totals, full)
 
 
 @kernel
-def _add(cell, totals, entries, new, known):
+def _add(entry, buckets, totals, more, new, known):
     """Add counts and slacks; a new key has `new` more slack, a known one `known` less."""
-    for i in range(len(entries)):
-        place = _place(cell, entries[i, KEY])
-        if cell[place, COUNT] == 0:
-            cell[place, KEY] = entries[i, KEY]
-            cell[place, SLACK] = new
-            totals[USED] += 1
-        else:
-            cell[place, SLACK] -= known
-        cell[place, COUNT] += entries[i, COUNT]
-        cell[place, SLACK] += entries[i, SLACK]
+    for i in range(len(more)):
+        used = totals[USED]
+        place = _find_or_insert(entry, buckets, totals, more[i, KEY], new)
+        if totals[USED] == used:
+            entry[place, SLACK] -= known
+        entry[place, COUNT] += more[i, COUNT]
+        entry[place, SLACK] += more[i, SLACK]

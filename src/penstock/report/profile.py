@@ -3,10 +3,10 @@
 from html import escape
 from itertools import groupby
 
-from ..profile.plots import all_plots, as_svg
 from ..profile.stream_profile import Profile
 from ..profile.summary import rows, verdict
 from .frame import page
+from .profile_plots import all_plots, as_svg
 
 CAPTIONS = {
     "popularity": "A straight line means a Zipf law: few keys make up most of the stream.",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..extras import need
-from .stream_profile import Profile, spread
+from ..profile.stream_profile import Profile, spread
 
 INK, GREY, LIGHT = "#1d1d1f", "#5f6368", "#d3dbe4"
 STREAM, OTHER = "#1f6fc4", "#d1651a"
@@ -49,9 +49,7 @@ def distance(made: Profile) -> Any:
 
 def hit_ratio(made: Profile) -> Any:
     """Plot the hit ratio of an LRU cache of every size."""
-    figure, axes = _axes(
-        "Hit ratio of an LRU cache", "rows in the cache", "hits, share of all rows"
-    )
+    figure, axes = _axes("Hit ratio of an LRU cache", "rows in the cache", "share of all rows")
     size = spread(made.keys, FINE)
     ratio = made.reuse.hit_ratio(size)
     most = made.reuse.size_for(0.9)
