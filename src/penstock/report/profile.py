@@ -12,8 +12,8 @@ CAPTIONS = {
     "popularity": "A straight line indicates a Zipf law: few keys have most of the rows.",
     "distance": "Where the stream lies above its random order, keys are repeated because they"
     " occurred recently, not because they are popular.",
-    "hits": "The hit ratio of a cache of this many rows that evicts the least recently used row. The"
-    " horizontal line is an unlimited cache.",
+    "hits": "The hit ratio of a cache of this many rows that evicts the least recently used row."
+    " The horizontal line is an unlimited cache.",
     "locality": "The more preceding rows the locality model looks back on, the smaller is the share"
     " of rows drawn by popularity. Where the curve is flat, more rows explain nothing more.",
 }
