@@ -7,7 +7,6 @@ functions only. The tests compare each of them with SciPy.
 import math
 from collections.abc import Callable
 from functools import cache
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ Function = Callable[[float], float]
 HALVINGS = 60  # of a bracket: 1e-18 of its width is left
 MOST_STEPS = 100  # towards a minimum; golden sections alone need 50 for 1e-10 of a bracket
 GOLDEN = (3 - math.sqrt(5)) / 2
-MANY = 300  # degrees of freedom, from which an expansion in their inverse is exact to 1e-7
 SQRT_HALF = math.sqrt(0.5)
 
 
@@ -75,14 +73,6 @@ def student_within(share: float, freedom: int) -> float:
     >>> round(student_within(0.95, freedom=4), 3)
     2.776
     """
-    z = NormalDist().inv_cdf((1 + share) / 2)
-    if freedom >= MANY:
-        terms = (
-            (z**3 + z) / 4,
-            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        )
-        return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
     angle = root(lambda angle: _student_inside(angle, freedom) - share, 0.0, math.pi / 2)
     return math.sqrt(freedom) * math.tan(angle)
 

@@ -55,8 +55,7 @@ STREAMS = {
 @pytest.mark.parametrize(("stream", "name"), STREAMS.values(), ids=STREAMS)
 def test_recognises(stream, name, seed):
     choice = best(stream(seed))
-    assert choice.fit.name.startswith(name), choice.table()
-    assert choice.fit.name in choice.why
+    assert choice.fit.name.startswith(name), choice.candidates
 
 
 def test_the_plainer_of_near_equals():
@@ -64,7 +63,8 @@ def test_the_plainer_of_near_equals():
     choice = best(Walk.normal(0, 1).sample(1000, seed=12))
     assert choice.candidates[0].name == "ar1"
     assert choice.fit.name == "walk (normal steps)"
-    assert "fewest parameters among those within 6" in choice.why
+    assert choice.candidates[0].bic < choice.fit.bic < choice.candidates[0].bic + 6
+    assert choice.fit.free < choice.candidates[0].fit.free
 
 
 def test_a_given_period_is_used():
@@ -84,16 +84,17 @@ def test_all_candidates_are_of_the_same_data():
     )
 
 
-def test_the_table_says_what_was_tried():
-    text = best(Walk.normal(0, 1).sample(1000, seed=1)).table()
-    assert text.count("chosen") == 1
-    assert "no period that stands out" in text
-    assert len(text.splitlines()) == 11
+def test_every_candidate_that_cannot_be_chosen_has_a_reason():
+    choice = best(Walk.normal(0, 1).sample(1000, seed=1))
+    reasons = {each.name: each.against for each in choice.candidates}
+    assert len(reasons) == 9
+    assert "no period beyond chance" in reasons["seasonal"]
+    assert reasons[choice.fit.name] == ""
 
 
-def test_independent_values_are_called_so():
-    why = best(zipf_references(2000, 1, pareto=None).key).why
-    assert why.endswith("no other family beats independent values.")
+def test_independent_values_are_stationary():
+    fit = best(zipf_references(2000, 1, pareto=None).key).fit
+    assert fit.model.family == "stationary"
 
 
 def test_the_unit_does_not_change_the_choice():

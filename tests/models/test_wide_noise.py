@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from penstock.models import Discrete, Trend, curves, wide
-from penstock.models.curves import LOW, STEP, tabulate
-from penstock.models.lasting import Lasting
+from penstock.core.worth import LOW, STEP
+from penstock.models import Discrete, Trend, curves, wide_noise
+from penstock.models.benefit import Lasting
+from penstock.models.curves import tabulate
 
 LASTINGS = [Lasting("exp", 7.5), Lasting("exp", 300.0), Lasting("fixed", 100)]
 NOISE = Discrete.normal(200, 600)
@@ -23,7 +24,7 @@ def read(table, layer, offset):
 def test_coarse_as_exact(slope, caching, monkeypatch):
     model = Trend(slope, 2.25, NOISE)
     coarse = tabulate(model, LASTINGS, caching)
-    monkeypatch.setattr(wide, "POINTS", len(NOISE.mass))
+    monkeypatch.setattr(wide_noise, "POINTS", len(NOISE.mass))
     exact = tabulate(model, LASTINGS, caching)
     assert len(exact.worth[0, 0, 0]) != len(coarse.worth[0, 0, 0])
     offsets = np.arange(-700, 700)
@@ -48,12 +49,12 @@ def test_a_table_does_not_grow_with_the_noise():
         curves.tabulate(Trend(0.1, 0, Discrete.uniform(bound)), LASTINGS).worth.size
         for bound in (100_000, 1_000_000)
     }
-    assert max(sizes) <= 3 * (3 * wide.POINTS + 1)
+    assert max(sizes) <= 3 * (3 * wide_noise.POINTS + 1)
 
 
 @pytest.mark.parametrize(
     "lasting",
-    [*LASTINGS, Lasting("inf"), Lasting("inv"), Lasting.from_values([1.0, 0.5, 0.25])],
+    [*LASTINGS, Lasting("inf"), Lasting("inv"), Lasting("fixed", 3)],
     ids=str,
 )
 def test_a_sum_over_steps(lasting):
