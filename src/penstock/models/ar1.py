@@ -32,6 +32,7 @@ class Autoregression:
 
     family: ClassVar[str]
     independent: ClassVar[bool] = False
+    timeless: ClassVar[bool]
 
     def __init__(self, mean: float, phi: float, sigma: float, unit: float) -> None:
         self.mean = mean
@@ -99,9 +100,8 @@ class Ar1(Autoregression):
         super().__init__(self.phi0 / (1 - self.phi1), self.phi1, sigma, unit)
 
     def __repr__(self) -> str:
-        return (
-            f"Ar1(phi0={self.phi0:g}, phi1={self.phi1:g}, sigma={self.sigma:g}, unit={self.unit:g})"
-        )
+        phi = f"phi0={self.phi0:g}, phi1={self.phi1:g}"
+        return f"Ar1({phi}, sigma={self.sigma:g}, unit={self.unit:g})"
 
     @classmethod
     def fit(cls, data: ArrayLike, unit: float | None = None) -> Fit:

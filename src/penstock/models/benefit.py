@@ -114,7 +114,7 @@ def check_single(history: History) -> None:
         raise BadInput("history must be one history, got the ends of several; ask for each")
 
 
-def gathered(curve: Callable[[np.ndarray, np.ndarray], Floats], v: Any, d: Any) -> Floats:
+def gathered(curve: Callable[[Any, Any], np.ndarray], v: Any, d: Any) -> Floats:
     """Return `curve` at each (v, d); it is called once, for different values and all steps."""
     value, ahead = np.broadcast_arrays(np.asarray(v), steps(d))
     if not ahead.size:

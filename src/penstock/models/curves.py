@@ -14,6 +14,7 @@ Source: section 6.1 of Xie, Yang and Chen, "On Joining and Caching Stochastic St
 """
 
 from collections.abc import Sequence
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,7 +109,7 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
         here = np.arange(model.noise.lowest, model.noise.highest + 1) + model.centre(0)
         return _stationary(Stationary(here, model.noise.mass), lastings, caching)
     noise, size = model.noise, abs(slope)
-    line = {"level": level, "slope": slope}
+    line: dict[str, Any] = {"level": level, "slope": slope}
     if len(noise.mass) > wide_noise.POINTS:
         low, worth = wide_noise.beside(noise, slope, lastings, caching)
         return _table(layout.LINE, worth, low=low, step=wide_noise.grid_step(noise), **line)
@@ -160,14 +161,14 @@ def _step_on(mass, size, z, curve):
 def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> Table:
     weights = _weights(lastings, WALK_STEPS, WALK_AHEAD)
     step, cells = _coarse(model.step)
-    sums = [step]
-    for _ in range(1, weights.shape[1]):
-        sums.append(added(sums[-1], step))
+    sums = list(accumulate(repeat(step, weights.shape[1]), added))
     low, high = min(0, *(each.lowest for each in sums)), max(0, *(each.highest for each in sums))
     way = np.zeros((weights.shape[1], high - low + 1))
     for row, each in zip(way, sums):
         row[each.lowest - low : each.highest - low + 1] = each.mass / cells
-    if _symmetric(model):  # rounding must not break ties between both directions
+    fine = model.step
+    if fine.lowest == -fine.highest and np.allclose(fine.mass, fine.mass[::-1], rtol=1e-12):
+        # Rounding must not break ties between both directions.
         way = (way + way[:, ::-1]) / 2
     all_exponential = all(lasting.kind == "exp" for lasting in lastings)
     worth = weights @ (way if all_exponential or not caching else _first_visits(way, -low))
@@ -188,11 +189,6 @@ def _coarse(step: Discrete) -> tuple[Discrete, int]:
         return step, 1
     place = (np.arange(step.lowest, step.highest + 1) + cells // 2) // cells
     return Discrete(int(place[0]), np.bincount(place - place[0], step.mass).astype(float)), cells
-
-
-def _symmetric(model: Walk) -> bool:
-    step = model.step
-    return step.lowest == -step.highest and np.allclose(step.mass, step.mass[::-1], rtol=1e-12)
 
 
 def _first_visits(way: Floats, home: int) -> Floats:

@@ -100,9 +100,8 @@ def _normal(grid: Grid) -> Fitted:
 def _uniform(grid: Grid) -> Fitted:
     low, high = int(grid.cell.min()), int(grid.cell.max())
     check_span("data", low, high)
-    span = high - low + 1
     values = to_values(np.arange(low, high + 1), grid.unit)
-    model = Stationary(values, np.full(span, 1 / span))
+    model = Stationary(values, np.full(len(values), 1 / len(values)))
     return model, {"lowest": Estimate(values[0]), "highest": Estimate(values[-1])}, 2
 
 

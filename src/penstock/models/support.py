@@ -52,10 +52,8 @@ def _(model: Trend, most: int, history: Any) -> np.ndarray:
 @support.register
 def _(model: Walk, most: int, history: Any) -> np.ndarray:
     here = round(last(history, model.family).value / model.unit)
-    low, high = (
-        edge(most * far, far) for edge, far in ((min, model.step.lowest), (max, model.step.highest))
-    )
-    return _cells(here + low, here + high, model.unit)
+    low, high = model.step.lowest, model.step.highest
+    return _cells(here + min(most * low, low), here + max(most * high, high), model.unit)
 
 
 @support.register

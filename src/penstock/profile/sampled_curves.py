@@ -70,9 +70,11 @@ def short_depths(known: Stretches, rate: float) -> Counts:
     fresh = [np.cumsum(one.before < 0) for one in known.each()]
     room = min(int(each[len(each) // 2]) for each in fresh)
     room = max(1, min(room, int(np.ceil(ENOUGH / rate))))
-    earlier = (each - (one.before < 0) for one, each in zip(known.each(), fresh))
-    depths = (stack_distances(one.key, one.before) for one in known.each())
-    return _counted(room, zip(depths, (keys >= room for keys in earlier)))
+    parts = []
+    for one, different in zip(known.each(), fresh):
+        earlier: Ints = different - (one.before < 0)  # keys before each row in its stretch
+        parts.append((stack_distances(one.key, one.before), np.asarray(earlier >= room)))
+    return _counted(room, parts)
 
 
 def short_gaps(known: Stretches, room: int) -> Counts:

@@ -153,7 +153,7 @@ class Sketch:
         held, (length, stride) = self.stretches.held, (self.stretches.length, self.stretches.stride)
         arrays = with_prefix("keys_", _fields_of(self.keys))
         arrays |= with_prefix("clock_", _fields_of(self.arrivals))
-        arrays["keys_threshold"] = np.uint64(self.keys.threshold)
+        arrays["keys_threshold"] = np.array(self.keys.threshold, np.uint64)
         arrays["totals"] = np.array([FORMAT, self.seen, self.skipped, length, stride], np.int64)
         arrays["run"] = np.array([(each.start, each.end) for each in held], np.int64)
         arrays["run_key"] = np.concatenate([self.keys.key[:0], *(each.key for each in held)])

@@ -72,6 +72,11 @@ def overview(made: Profile) -> Table:
     return table
 
 
+def _errors(made: Profile) -> Sampling:
+    """Return the errors of the estimates, which are 0 if every row was examined."""
+    return made.sampling or Sampling(1.0, 1, made.length, 0.0, 0.0, 0.0)
+
+
 def _plus_minus(error: float | None, form: str) -> str:
     """Return an error to be written after a value; nothing if the value was counted."""
     return f" ± {error:{form}}" if error else ""
@@ -79,7 +84,7 @@ def _plus_minus(error: float | None, form: str) -> str:
 
 def _popularity(made: Profile) -> Lines:
     exponent, error = made.popularity.exponent
-    keys = f"{made.keys:,}" + _plus_minus(made.sampling and made.sampling.keys_error, ",.0f")
+    keys = f"{made.keys:,}" + _plus_minus(_errors(made).keys_error, ",.0f")
     skipped = f"{made.skipped:,} more rows have no key or no time" if made.skipped else ""
     top = f"{made.popularity.top(max(1, made.keys // 100)):.1%}"
     z = f"{exponent:.3f}" + _plus_minus(error, ".2g")
@@ -112,7 +117,7 @@ def _distances(made: Profile) -> Lines:
 def _locality(made: Profile) -> Lines:
     likely, seen = made.likelihood, made.horizon
     enough = f"{seen.advice} is enough" if seen.settled else f"b may still fall at {seen.h[-1]}"
-    b = f"{likely.b:.3f}" + _plus_minus(made.sampling and made.sampling.b_error, ".3f")
+    b = f"{likely.b:.3f}" + _plus_minus(_errors(made).b_error, ".3f")
     lag = int(likely.a.argmax()) + 1
     repeated = "the preceding row" if lag == 1 else f"the row {lag} rows before"
     strength = f"{likely.a[lag - 1]:.1%} of the rows repeat {repeated}"
@@ -128,7 +133,7 @@ def _locality(made: Profile) -> Lines:
 
 def _entropy(made: Profile) -> Lines:
     alone, given, mixed = made.entropy
-    stream = f"{given:.2f}" + _plus_minus(made.sampling and made.sampling.entropy_error, ".2f")
+    stream = f"{given:.2f}" + _plus_minus(_errors(made).entropy_error, ".2f")
     return [
         ("by popularity alone", f"{alone:.2f}", "no preceding rows are known"),
         ("given the preceding rows", stream, f"the last h = {made.likelihood.h} rows are known"),
