@@ -247,7 +247,7 @@ def test_over_spark_connect(spark, tmp_path, keys):
     [
         ("select 1 as key, 1 as at where false", "at least one row with a key and a time, got no"),
         ("select cast(null as int) as key, 1 as at", "got 1 rows that lack one"),
-        ("select 7 as key, id as at from range(50)", "got one value in all 50 rows"),
+        ("select 7 as key, id as at from range(50)", "got one and the same key in all 50 rows"),
         ("select id as key, 1 as at from range(1)", "at least two values"),
         ("select id as kee, id as at from range(9)", "has no column 'key'; did you mean 'kee'?"),
         ("select id as key, id as when from range(9)", "has no column 'at'; it has key, when"),
@@ -266,7 +266,7 @@ def test_options_out_of_range(spark):
     frame = spark.range(20).selectExpr("id % 3 as key", "id as at")
     for options, said in (
         ({"h": 0}, "h must be a whole number of at least 1, got 0"),
-        ({"h": 20}, "h must be below the length of the stream, 20 tuples, got 20"),
+        ({"h": 20}, "h must be below the length of the stream, 20 rows, got 20"),
         ({"rows": 10}, "rows must be a whole number of at least 10000, got 10"),
         ({"checkpoint": "/tmp/x"}, "checkpoint and trigger are for streaming frames"),
     ):

@@ -53,7 +53,7 @@ def rows(made: Profile) -> list[Row]:
         "Popularity": _popularity(made),
         "Distances and LRU": _distances(made),
         "Locality model": _locality(made),
-        "Entropy, bits per row": _entropy(made),
+        "Entropy": _entropy(made),
         "Arrival rate": [] if made.bursts is None else _arrivals(made.bursts),
         "Sample": [] if made.sampling is None else _sample(made, made.sampling),
     }
@@ -134,10 +134,11 @@ def _locality(made: Profile) -> Lines:
 def _entropy(made: Profile) -> Lines:
     alone, given, mixed = made.entropy
     stream = f"{given:.2f}" + _plus_minus(_errors(made).entropy_error, ".2f")
+    last = f"bits; the last h = {made.likelihood.h} rows are known"
     return [
-        ("by popularity alone", f"{alone:.2f}", "no preceding rows are known"),
-        ("given the preceding rows", stream, f"the last h = {made.likelihood.h} rows are known"),
-        ("in random order", f"{mixed:.2f}", "differs from that by popularity only by chance"),
+        ("entropy by popularity", f"{alone:.2f}", "bits; no preceding rows are known"),
+        ("entropy given preceding rows", stream, last),
+        ("entropy in random order", f"{mixed:.2f}", "differs from the first only by chance"),
     ]
 
 
@@ -154,8 +155,9 @@ def _arrivals(found: Bursts) -> Lines:
     lines = [("rows per unit of time", _number(found.rate), f"over {_number(found.span)} units")]
     for scale in found.scales:
         what = f"dispersion, windows of {_number(scale.window)}"
-        peak = f"the fullest has {scale.peak:,.1f} times the mean of {_number(scale.mean)} rows"
-        lines.append((what, f"{scale.dispersion:,.2f}", f"1 for a Poisson process; {peak}"))
+        mean = f"{scale.peak:,.1f} times the mean of {_number(scale.mean)} rows"
+        meaning = f"1 for a Poisson process; the fullest window has {mean}"
+        lines.append((what, f"{scale.dispersion:,.2f}", meaning))
     return lines
 
 
