@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..numeric import Floats
 from ..workloads.trace import Ints
+from .ranked import no_numbers
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)  # rows in a window, on average
 LEAST, MOST = 20, 10_000_000  # windows
@@ -112,10 +113,6 @@ def _since_start(times: np.ndarray) -> tuple[np.ndarray, float]:
     return since, float(np.gcd.reduce(since))
 
 
-def _nothing() -> Ints:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(eq=False)
 class Arrivals:
     """Counts of times in bins of equal width; bins without rows are left out."""
@@ -125,8 +122,8 @@ class Arrivals:
     width: float | int = 0  # of a bin; 0: there was no row yet
     earliest: float | int = 0
     latest: float | int = 0
-    bin: Ints = field(default_factory=_nothing)  # ascending
-    count: Ints = field(default_factory=_nothing)
+    bin: Ints = field(default_factory=no_numbers)  # ascending
+    count: Ints = field(default_factory=no_numbers)
 
     def start(self, earliest: float, latest: float, tick: float, rows: int) -> None:
         """Choose bins for this many expected rows: a bin is the shortest window of `bursts`."""

@@ -27,7 +27,7 @@ from ..core.rng import FIRST, SECOND, STEP
 from ..numeric import Floats
 from ..workloads.trace import Ints
 from .distances import stack_distances
-from .ranked import previous
+from .ranked import no_numbers, previous
 
 GROUPS = 16
 ALL = 2**64 - 1  # the threshold that samples every key
@@ -74,10 +74,6 @@ def threshold_for(rate: float) -> int:
     return min(ALL, int(rate * 2.0**64))
 
 
-def _nothing() -> Ints:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(eq=False)
 class KeySample:
     """The sampled keys, and the distances of their rows in bins."""
@@ -85,9 +81,9 @@ class KeySample:
     seed: int
     most: int  # keys held
     threshold: int = ALL
-    key: Ints = field(default_factory=_nothing)  # from the least to the most recently seen
-    last: Ints = field(default_factory=_nothing)  # the position of its latest row
-    count: Ints = field(default_factory=_nothing)  # its number of rows
+    key: Ints = field(default_factory=no_numbers)  # from the least to the most recently seen
+    last: Ints = field(default_factory=no_numbers)  # the position of its latest row
+    count: Ints = field(default_factory=no_numbers)  # its number of rows
     depth: Floats = field(default_factory=lambda: np.zeros((1 + GROUPS, BINS)))  # all, each group
     gap: Floats = field(default_factory=lambda: np.zeros((GROUPS, BINS)))
 

@@ -92,6 +92,11 @@ def _reject_nulls(keys: np.ndarray) -> None:
         )
 
 
+def no_numbers() -> Ints:
+    """Return an empty array."""
+    return np.zeros(0, np.int64)
+
+
 def previous(keys: Ints) -> Ints:
     """Return the position of the preceding row with the same key, for each row; -1: none.
 
