@@ -4,7 +4,7 @@ Every family is fitted to the same discrete values and judged by Schwarz's Bayes
 criterion, BIC: twice the negative log-likelihood plus log(n) for every free parameter. The longer
 the stream, the more a parameter must explain, so that the true family is found if there is one.
 Among candidates within `MARGIN` of the lowest, the one with the fewest parameters is chosen. A
-candidate that its own parameters contradict, such as a slope that cannot be told from 0, is not.
+candidate that its own parameters contradict, such as a slope that may be 0, is not.
 """
 
 from collections.abc import Callable
@@ -124,7 +124,7 @@ def _against(fit: Fit, data: np.ndarray) -> str:
 def _is_zero(fit: Fit, name: str) -> str:
     value, error = fit.parameters[name]
     if error is not None and abs(value) < SURE * error:
-        return f"{name} {value:.4g} ± {error:.2g} cannot be told from 0"
+        return f"{name} {value:.4g} ± {error:.2g} may be 0"
     return ""
 
 

@@ -143,9 +143,9 @@ def log_likelihood(known: Stretches, weights: Weights) -> float:
 
 def _find(known: Stretches, h: int) -> _Matches:
     popularity = known.share[known.key]
-    told = known.after_first(h)
-    near = told & (known.before >= 0) & (np.arange(len(known.key)) - known.before <= h)
-    alone = popularity[told & ~near]
+    examined = known.after_first(h)
+    near = examined & (known.before >= 0) & (np.arange(len(known.key)) - known.before <= h)
+    alone = popularity[examined & ~near]
     return _Matches(
         np.flatnonzero(near), known.before, popularity, len(alone), float(np.log(alone).sum())
     )
