@@ -67,7 +67,7 @@ def best(data: ArrayLike, period: float | None = None, unit: float | None = None
     >>> choice.fit.name
     'walk (normal steps)'
     >>> [each.name for each in choice.candidates if not each.against][:3]
-    ['walk (normal steps)', 'walk (empirical steps)', 'stationary (empirical)']
+    ['walk (normal steps)', 'ar1', 'walk (empirical steps)']
     """
     if period is not None:
         check_period(period)
