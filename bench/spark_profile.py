@@ -17,10 +17,11 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.profile import Locality, Profile
-from penstock.profile import profile as of_arrays
+from penstock.profile.stream_profile import Profile
+from penstock.profile.stream_profile import profile as of_arrays
 from penstock.spark import profile
 from penstock.spark.session import local
+from penstock.workloads.locality import Locality
 from penstock.workloads.zipf import popularity
 
 FILES = 20

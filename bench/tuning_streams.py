@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.quality.recorded import blocks, numbers, ranges
-from penstock.profile import Locality
 from penstock.workloads import GENERATED, JoinTrace
+from penstock.workloads.locality import Locality
 from penstock.workloads.trace import interleave
 from penstock.workloads.zipf import popularity, zipf
 

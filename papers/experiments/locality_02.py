@@ -4,7 +4,8 @@ import functools
 from typing import Any
 
 from penstock import grid
-from penstock.profile import fit_likelihood, fit_squares, permuted, rank_keys
+from penstock.profile.locality_fit import fit_likelihood, fit_squares
+from penstock.profile.ranked import permuted, rank_keys
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

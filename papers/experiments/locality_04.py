@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from penstock import grid
-from penstock.profile import LossyCounter
+from penstock.profile.lossy import LossyCounter
 from penstock.workloads.zipf import popularity
 
 from ..theory.lossy_space import theorem_2

@@ -4,15 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.profile import (
-    LossyCounter,
-    Weights,
-    fit_likelihood,
-    m_to_epsilon,
-    permuted,
-    rank_keys,
-    steady_entries,
-)
+from penstock.profile.epsilon import m_to_epsilon, steady_entries
+from penstock.profile.locality import Weights
+from penstock.profile.locality_fit import fit_likelihood
+from penstock.profile.lossy import LossyCounter
+from penstock.profile.ranked import permuted, rank_keys
 
 from ..theory.lossy_space import locality_entries
 from .frame import Experiment, Found, judge, span

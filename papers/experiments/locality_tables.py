@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.profile import fit_likelihood, permuted, rank_keys
 from penstock.profile.entropy import conditional
-from penstock.profile.ranked import whole
+from penstock.profile.locality_fit import fit_likelihood
+from penstock.profile.ranked import permuted, rank_keys, whole
 
 from ..theory.lossy_space import theorem_2
 from .frame import Experiment, Found, judge

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.profile import Locality, Weights, fit_likelihood, fit_squares, rank_keys
+from penstock.profile.locality import Weights
+from penstock.profile.locality_fit import fit_likelihood, fit_squares
+from penstock.profile.ranked import rank_keys
+from penstock.workloads.locality import Locality
 from penstock.workloads.zipf import popularity
 
 ESTIMATORS: dict[str, Callable[..., Weights]] = {

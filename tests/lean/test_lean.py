@@ -60,7 +60,6 @@ def loaded():
             "precision",
             marks=pytest.mark.xfail(reason="spark.metrics loads the figures of spark.thinning"),
         ),
-        "profiling",
         "report",
         "simulation",
     ],
@@ -68,6 +67,11 @@ def loaded():
 def test_a_worker_of_spark_does_not_load(room, loaded):
     assert "penstock.spark" in loaded
     assert [name for name in loaded if name.startswith(f"penstock.{room}")] == []
+
+
+def test_of_profiles_a_worker_of_spark_loads_the_counter_of_frequent_keys_alone(loaded):
+    mine = {name for name in loaded if name.startswith("penstock.profile")}
+    assert mine == {"penstock.profile", "penstock.profile.epsilon", "penstock.profile.lossy"}
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 import pytest
 
 from papers.theory.recovery import recover
-from penstock.profile import Locality
+from penstock.workloads.locality import Locality
 from penstock.workloads.zipf import popularity
 from tests.profile.streams import A, B
 

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile import bursts
-from penstock.profile.bursts import Arrivals, bins_of
+from penstock.profile.bursts import Arrivals, bins_of, bursts
 from penstock.profile.chunks import survey
 
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 
 from penstock.engines import Lookup
-from penstock.profile import distances, permuted, reuse, stack_distances
-from penstock.profile.distances import Distances, Reuse
+from penstock.profile.distances import Distances, Reuse, distances, reuse, stack_distances
+from penstock.profile.ranked import permuted
 from penstock.workloads import zipf_references
 from penstock.workloads.zipf import popularity
 from tests.naive import profile as naive

@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile import Weights, fit_likelihood, permuted, rank_keys
 from penstock.profile.entropy import conditional, unconditional
-from penstock.profile.ranked import whole
+from penstock.profile.locality import Weights
+from penstock.profile.locality_fit import fit_likelihood
+from penstock.profile.ranked import permuted, rank_keys, whole
 from tests.naive import profile as naive
 from tests.profile.streams import few_keys, independent, local
 

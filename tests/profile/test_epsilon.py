@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile import LossyCounter, m_to_epsilon, steady_entries
-from penstock.profile.epsilon import NEGLIGIBLE
+from penstock.profile.epsilon import NEGLIGIBLE, m_to_epsilon, steady_entries
+from penstock.profile.lossy import LossyCounter
 from tests.naive import space as naive
 
 

@@ -4,15 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile import Weights, fit_likelihood, fit_squares, permuted, rank_keys
+from penstock.profile.locality import Weights
 from penstock.profile.locality_fit import (
     fit_horizon,
+    fit_likelihood,
+    fit_squares,
     lagged_sums,
     least_squares,
     likeliest,
     log_likelihood,
 )
-from penstock.profile.ranked import whole
+from penstock.profile.ranked import permuted, rank_keys, whole
 from penstock.workloads import zipf_references
 from tests.naive import profile as naive
 from tests.profile.streams import A, B, few_keys, local

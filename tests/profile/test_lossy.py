@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput, BadState
-from penstock.profile import LossyCounter
+from penstock.profile.lossy import LossyCounter
 from tests.naive.lossy import frequent, lossy
 
 WIDTHS = st.integers(2, 12)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from penstock.profile import fit_zipf, rank_keys
-from penstock.profile.popularity import power_sums
+from penstock.profile.popularity import fit_zipf, power_sums
+from penstock.profile.ranked import rank_keys
 from penstock.workloads.zipf import popularity
 from tests.profile.streams import independent
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile import Weights, permuted, rank_keys
 from penstock.profile.entropy import conditional
+from penstock.profile.locality import Weights
 from penstock.profile.locality_fit import least_squares, likeliest
-from penstock.profile.ranked import link, previous, whole
+from penstock.profile.ranked import link, permuted, previous, rank_keys, whole
 from tests.profile.streams import A, B, few_keys, local
 
 

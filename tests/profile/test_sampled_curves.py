@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.numeric import Estimate
-from penstock.profile import distances, fit_zipf, permuted, rank_keys, reuse
-from penstock.profile.distances import Curve
+from penstock.profile.distances import Curve, distances, reuse
 from penstock.profile.key_sample import BINS, LAST, binned
-from penstock.profile.ranked import link
+from penstock.profile.popularity import fit_zipf
+from penstock.profile.ranked import link, permuted, rank_keys
 from penstock.profile.sampled_curves import _apart, joined, random_order, short_depths, short_gaps
 from tests.naive import sampling as naive
 from tests.profile.streams import local

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from penstock import BadInput
-from penstock.profile import distances, profile, reuse
+from penstock.profile.distances import distances, reuse
 from penstock.profile.sampled_profile import describe
 from penstock.profile.sketch import Sketch
+from penstock.profile.stream_profile import profile
 from penstock.profile.summary import rows, verdict
 from penstock.report.profile import as_html
 from penstock.workloads.zipf import popularity, zipf

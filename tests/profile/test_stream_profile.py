@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile import profile
+from penstock.profile.stream_profile import profile
 from tests.profile.streams import B, local
 
 

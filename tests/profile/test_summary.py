@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from penstock.profile import permuted, profile
+from penstock.profile.ranked import permuted
+from penstock.profile.stream_profile import profile
 from penstock.profile.summary import rows, verdict
 from penstock.workloads.zipf import popularity
 from tests.profile.streams import local

@@ -4,7 +4,7 @@ import pytest
 
 from bench import measured
 from papers.experiments import html as papers
-from penstock.profile import profile
+from penstock.profile.stream_profile import profile
 from penstock.report import advice as page
 from penstock.report import comparison
 from penstock.report import profile as profile_page

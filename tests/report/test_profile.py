@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from penstock.profile import profile
+from penstock.profile.stream_profile import profile
 from penstock.report import profile as page
 from penstock.report import profile_plots as plots
 from tests.profile.streams import local

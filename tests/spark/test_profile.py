@@ -10,7 +10,7 @@ import pytest
 
 from penstock import BadInput
 from penstock.errors import BadState
-from penstock.profile import profile as of_arrays
+from penstock.profile.stream_profile import profile as of_arrays
 from penstock.report.profile import as_html
 from penstock.spark import ProfileStream, profile, saved_profile
 from penstock.spark import profile_stream as streams

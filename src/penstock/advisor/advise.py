@@ -13,7 +13,7 @@ from .. import policies
 from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
 from ..grid import cores
-from ..profile import fit_zipf
+from ..profile.popularity import fit_zipf
 from ..workloads.trace import Ints
 from .advice import Advice, Streams
 from .curves import Curve, draw_curve, fill, grid, refine, rough

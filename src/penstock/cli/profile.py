@@ -30,8 +30,8 @@ def profile(
 ) -> None:
     """Show why keys are repeated in a stream: popularity, locality, distances, bursts."""
     from ..extras import need
-    from ..profile import profile as make_profile
     from ..profile import summary
+    from ..profile.stream_profile import profile as make_profile
     from ..report import profile as page
     from ..report import where_to_write
     from ..simulation.show import following
