@@ -1,4 +1,4 @@
-"""The profile of a frame: the same record as `penstock.profile.stream_profile.profile` gives of arrays.
+"""The profile of a frame: the same record as `profile.stream_profile` makes of arrays.
 
 What makes it is imported when it is asked for: every worker of every join imports this file.
 """
