@@ -13,7 +13,8 @@ PYTEST := $(BIN)/python -m pytest -q
 PARALLEL := -n $(WORKERS) --dist worksteal
 # The kernels' tests run twice: compiled, and as plain Python, where an index out of bounds is an error.
 KERNELS := $(wildcard tests/core tests/policies tests/engines tests/profile/test_lossy.py \
-	tests/precision/test_kernel.py tests/precision/test_thinning.py tests/bench)
+	tests/precision/test_kernel.py tests/precision/test_thinning.py \
+	tests/simulate/test_optimum_cache.py tests/simulate/test_repeating.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
 
 help: ## say what can be made

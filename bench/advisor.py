@@ -25,7 +25,7 @@ from papers.quality.recorded import Rows, caches, joins
 from penstock.advisor import advise_join, advise_lookup
 from penstock.advisor.draw import WORK
 from penstock.engines import Join, Lookup
-from penstock.offline import exact_results
+from penstock.simulate.unlimited import exact_results
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 JOINS = ("clock", "lru", "fifo", "prob", "lba", "lhd", "gdj:percentile=0.1", "s3fifo")

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.engines import Join
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

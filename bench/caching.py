@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.policies import Rival
 from penstock.engines import Lookup
-from penstock.offline import lfd
+from penstock.simulate.optimum import lfd
 
 SHARES = (0.01, 0.1, 0.3)  # of the different keys
 OURS = ("fifo", "lru", "lfu", "clock", "sieve", "s3fifo", "wtinylfu", "lhd", "gdj", "hist", "heeb")

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.engines import Join
-from penstock.workloads import locality
+from penstock.simulate.repeating import locality
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("PENSTOCK_DATA", ROOT.parent / "shared" / "data"))

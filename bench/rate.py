@@ -21,8 +21,8 @@ import numpy as np
 from rich.console import Console
 
 from penstock.engines import Join, Lookup
-from penstock.workloads import locality
-from penstock.workloads.trace import interleave
+from penstock.simulate import interleave
+from penstock.simulate.repeating import locality
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -24,10 +24,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from papers.quality import recorded
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from papers.quality import recorded
 from tests.sharing import Rows, Sharing, results
 
 ROWS, WINDOW, KEYS = 400_000, 20_000, 20_000

@@ -17,12 +17,12 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.profile.locality import Locality
 from penstock.profile.stream_profile import Profile
 from penstock.profile.stream_profile import profile as of_arrays
+from penstock.simulate.skewed import popularity
 from penstock.spark import profile
 from penstock.spark.session import local
-from penstock.workloads.locality import Locality
-from penstock.workloads.zipf import popularity
 
 FILES = 20
 SIZES = np.array([1, 10, 100, 1000, 10_000, 100_000])

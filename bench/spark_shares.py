@@ -1,7 +1,7 @@
 """Shares by demand beside equal shares and one bucket, on Spark: recall, and time of a micro-batch.
 
 python bench/spark_shares.py --json bench/results/spark_shares.json     # on a quiet machine
-python bench/spark_shares.py --buckets 2 4 8 32 200 --no-equal          # against the count of them
+python bench/spark_shares.py --buckets 2 8 32 200 --no-equal --partitions 200  # their count
 
 Zipf 1.0, a budget of 20 % of the window's rows. The contenders take turns in one session, round
 after round, so that all meet the same machine; compared are the medians of the steady micro-batches
@@ -143,12 +143,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--buckets", nargs="*", type=int, default=[32])
     parser.add_argument("--no-equal", action="store_true", help="without equal shares")
+    parser.add_argument("--partitions", type=int, default=2, help="spark.sql.shuffle.partitions")
     parser.add_argument("--policy", default="prob")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batches", type=int, default=30)
     parser.add_argument("--json", type=Path, help="write the figures here")
     chosen = parser.parse_args()
-    spark = local(**{"spark.sql.streaming.numRecentProgressUpdates": 1000})
+    settings = {"spark.sql.streaming.numRecentProgressUpdates": 1000}
+    spark = local(**settings | {"spark.sql.shuffle.partitions": chosen.partitions})
     spark.sparkContext.setLogLevel("ERROR")
     report = {name: measure(spark, right, chosen) for name, right in PARTS.items()}
     spark.stop()

@@ -16,15 +16,15 @@ from rich.table import Table
 
 from penstock.engines import Join
 from penstock.models import Discrete, Trend
-from penstock.simulation import Generated, Scenario, summarise, sweep
+from penstock.simulate import Generated, Scenario, compare, summarise
 
 WORKLOADS = ("tower", "roof", "floor", "walk")
 ALPHAS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def compare(workload: str, policies: list[str], runs: int, memory: int = 10) -> dict[str, float]:
+def results_of(workload: str, policies: list[str], runs: int, memory: int = 10) -> dict[str, float]:
     """Return the mean results of each policy."""
-    made = summarise(sweep(Scenario(Generated(workload), "joining", memory), policies, runs))
+    made = summarise(compare(Scenario(Generated(workload), "joining", memory), policies, runs))
     return {
         policy: each["results"]["mean"]
         for policy, each in zip(policies, made["policies"], strict=True)
@@ -36,7 +36,7 @@ def results(runs: int, console: Console) -> dict:
     names = ["heeb", *(f"heeb:alpha={alpha}" for alpha in ALPHAS)]
     report = {}
     for workload in WORKLOADS:
-        found = compare(workload, names, runs)
+        found = results_of(workload, names, runs)
         fixed = max(found[f"heeb:alpha={alpha}"] for alpha in ALPHAS)
         report[workload] = found | {"heeb / best alpha": found["heeb"] / fixed}
     table = Table(title=f"Results, memory 10, 5,000 steps, means of {runs} runs")

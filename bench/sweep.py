@@ -4,8 +4,8 @@ python bench/sweep.py [--cells 2000] [--cores 2] [--repeats 3] [--json FILE]
 
 Both make the same simulations of 5,000 steps, by turns. *Bare* is a loop in each of the processes,
 started and warm before the clock runs; it shares nothing out and writes nothing down. *Local* is
-`penstock.grid.run`, *Spark* is `penstock.spark.sweep` on a session whose workers are warm too; both
-write every result down. *Cold* is Spark's first sweep, which starts its workers.
+`penstock.simulate.sweep`, *Spark* is `penstock.spark.sweep` on a session whose workers are warm
+too; both write every result down. *Cold* is Spark's first sweep, which starts its workers.
 """
 
 import argparse
@@ -16,8 +16,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from penstock import grid
-from penstock.simulation import simulate_cell
+from penstock.simulate import grid, simulate_cell
 from penstock.spark.session import local
 from penstock.spark.sweep import sweep
 
@@ -89,11 +88,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, pool:
         places = (str(Path(folder) / str(number)) for number in range(1000))
         cold = timed(lambda: sweep(session, cells, folder=next(places)))
-        grid.run(simulate_cell, cells, pool=pool)  # warms the workers
+        grid.sweep(simulate_cell, cells, pool=pool)  # warms the workers
         for _ in range(chosen.repeats):
             found["bare"].append(rivals.run())
             found["local"].append(
-                timed(lambda: grid.run(simulate_cell, cells, folder=next(places), pool=pool))
+                timed(lambda: grid.sweep(simulate_cell, cells, folder=next(places), pool=pool))
             )
             found["spark"].append(timed(lambda: sweep(session, cells, folder=next(places))))
     rivals.stop()

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.quality.recorded import blocks, numbers, ranges
-from penstock.workloads import GENERATED, JoinTrace
-from penstock.workloads.locality import Locality
-from penstock.workloads.trace import interleave
-from penstock.workloads.zipf import popularity, zipf
+from penstock.profile.locality import Locality
+from penstock.simulate import GENERATED, JoinTrace, interleave
+from penstock.simulate.skewed import popularity, zipf
 
 DATA = Path(os.environ.get("PENSTOCK_DATA", "../shared/data"))
 DOMAIN, DEPTH, FALL = 500, 50, 15  # keys, h, and how fast a_i falls

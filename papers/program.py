@@ -87,7 +87,7 @@ def quality(
     as_json: AsJson = False,
 ) -> None:
     """Compare all policies with the best there can be, on many streams and in many memories."""
-    from penstock.simulation.show import following
+    from penstock.cli.output import following
 
     from .quality import run, show
 

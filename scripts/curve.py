@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from penstock.advisor import Advice, advise_join
-from penstock.workloads.zipf import zipf
+from penstock.simulate.skewed import zipf
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "images" / "recall-by-memory.png"
 STEPS, WITHIN = 40_000, 4_000

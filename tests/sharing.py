@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.core.shape import TWO_WAY
 from penstock.engines import Join
-from penstock.engines.ledger import Digest, Ledger, digest
+from penstock.engines.ledger import Ledger, digest
 from penstock.engines.shares import split_budget
 from penstock.spark.buckets import bucket_of
 
@@ -39,15 +39,16 @@ class Sharing:
         budget: int,
         within: int,
         *,
+        goal: str = "pairs",
         equal: bool = False,  # all buckets have the same share, and keep it
         spread: Callable[[np.ndarray, int], np.ndarray] = bucket_of,
     ):
         self.budget, self._within, self._spread = budget, within, spread
         self.ledger = None
         if buckets > 1 and not equal:
-            self.ledger = Ledger(TWO_WAY, buckets, budget, within, spread)
+            self.ledger = Ledger(TWO_WAY, buckets, budget, within, spread, goal)
         self.engines = [
-            Join(policy, share, within=within, seed=number)
+            Join(policy, share, within=within, seed=number, goal=goal)
             for number, share in enumerate(split_budget(budget, buckets))
         ]
 
@@ -63,19 +64,22 @@ class Sharing:
         bucket = self._spread(rows.key, len(self.engines))
         for number, engine in enumerate(self.engines):
             if self.ledger is not None:
-                engine.resize(int(shares[number]))
+                engine.resize(int(self.ledger.during[number]))
             engine.push(*rows.where(bucket == number), emit=False)
+            if self.ledger is not None:
+                engine.resize(int(shares[number]))
             assert self.held <= self.budget
         return self.results - before
-
-    def _digest(self, rows: Rows, stream: int) -> Digest:
-        mine = rows.where(rows.side == stream)
-        return digest(stream, mine.key, mine.time, len(mine.key), self._within)
 
     @property
     def held(self) -> int:
         """How many rows the buckets hold together."""
         return sum(engine.held for engine in self.engines)
+
+    @property
+    def rows_matched(self) -> int:
+        """How many rows have found a partner."""
+        return sum(int(engine.counters["rows_matched"].sum()) for engine in self.engines)
 
     @property
     def results(self) -> int:

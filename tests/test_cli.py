@@ -125,7 +125,7 @@ def test_a_window_of_timestamps_has_a_unit(tmp_path):
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr == (
         "penstock: within must have a unit, as the times of calls.csv do, got 5; "
-        "write --within '5 seconds', or what you mean\n"
+        "write --within '5 seconds', or another unit\n"
     )
 
 
@@ -233,7 +233,10 @@ BAD = {
         "remains of a window, and there is none; give --within\n",
     ),
     "lfd of a join": ([*TOWER, "--policy", "lfd"], "'lfd' is not defined for joining"),
-    "opt of a split": ([*TOWER, "--policy", "opt", "--layout", "split"], "only the unified layout"),
+    "opt of a split": (
+        [*TOWER, "--policy", "opt", "--layout", "split"],
+        "'opt' has the unified",
+    ),
     "no models": (
         ["--trace", "a.csv", "--memory", "5", "--policy", "flowexpect"],
         "needs the models",
@@ -245,7 +248,7 @@ BAD = {
     "drop": ([*TOWER, "--drop", "1"], "drop must be from 0 to below 1, got 1.0"),
     "opt of three streams": (
         ["--workload", "gdj:streams=3", "--memory", "5", "--policy", "opt"],
-        "'opt' is known for one join of two streams",
+        "'opt' is defined for one join of two streams",
     ),
     "distortion of a cache": (
         [*TOWER, "--problem", "caching", "--distortion"],

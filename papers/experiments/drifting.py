@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from penstock.models import drift_models
-from penstock.simulation import measure
-from penstock.workloads import Noise, drift
-from penstock.workloads.trace import JoinTrace
+from penstock.models import Discrete
+from penstock.simulate import JoinTrace, measure
+from penstock.simulate.drifting import drift, drift_models
 
 from .memory_shares import memory_shares
 
@@ -20,7 +19,7 @@ def simulate_drift(given: dict[str, Any]) -> dict[str, Any]:
     trace, models = _streams(given)
     first = 2 * given.get("warmup", 4 * given["memory"])  # rows: two a step
     terms = {"seed": given["run"], "models": models}
-    return measure(trace, given["policy"], given["memory"], first=first, **terms)
+    return measure(trace, given["policy"], given["memory"], first=first, **terms).as_dict()
 
 
 def share_memory(given: dict[str, Any]) -> dict[str, Any]:
@@ -46,6 +45,6 @@ def _streams(given: dict[str, Any]) -> tuple[JoinTrace, Any]:
     return trace, drift_models(lag=lag, **noises)
 
 
-def _noise(sd: float) -> Noise:
+def _noise(sd: float) -> Discrete:
     """Return noise that is bounded at three deviations, or at 10 where that is wider."""
-    return Noise("normal", bound=max(10, round(3 * sd)), sd=sd)
+    return Discrete.normal(sd, bound=max(10, round(3 * sd)))

@@ -3,8 +3,7 @@
 from statistics import stdev
 from typing import Any
 
-from penstock import grid
-from penstock.simulation import simulate_cell
+from penstock.simulate import grid, simulate_cell
 
 from .frame import Experiment, Found, judge
 from .lab import Lab, Rows

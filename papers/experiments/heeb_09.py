@@ -3,8 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from penstock import grid
-from penstock.simulation import simulate_cell
+from penstock.simulate import grid, simulate_cell
 
 from .frame import Experiment, Found, judge
 from .heeb_08 import POLICIES, TRENDS, WORKLOADS, known

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penstock.models import support
-from penstock.offline import FlowExpect
+from penstock.simulate.flowexpect import FlowExpect
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from penstock import grid
 from penstock.errors import BadInput
-from penstock.grid import Given, Pool, Work
+from penstock.simulate import Pool, grid
+from penstock.simulate.grid import Given, Work
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -40,7 +40,7 @@ class Lab:
     def sweep(self, work: Work, cells: Sequence[Given]) -> "Rows":
         """Do the work of every cell, on all workers; return cells and what was found as rows."""
         options: dict[str, Any] = {"folder": self.folder, "progress": self.progress}
-        found = grid.run(work, cells, pool=self.pool, **options)
+        found = grid.sweep(work, cells, pool=self.pool, **options)
         return Rows(cell | each for cell, each in zip(cells, found, strict=True))
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock import grid
 from penstock.profile.lossy import LossyCounter
-from penstock.workloads.zipf import popularity
+from penstock.simulate import grid
+from penstock.simulate.skewed import popularity
 
 from ..theory.lossy_space import theorem_2
 from .frame import Experiment, Found, judge

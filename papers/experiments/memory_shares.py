@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.core.policy import JOINING
+from penstock.core.policy import JOINING, Chosen
 from penstock.engines import Join
 from penstock.errors import BadInput
 from penstock.models import Model
-from penstock.offline import FlowExpect
-from penstock.simulation.arrivals import arrivals, steps_of
-from penstock.simulation.contender import Contender, contender
-from penstock.workloads import JoinTrace
+from penstock.simulate import JoinTrace
+from penstock.simulate.arrivals import arrivals, steps_of
+from penstock.simulate.catalogue import HINDSIGHT, choose
+from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
 
 
 def memory_shares(
     trace: JoinTrace,
-    policy: str | Contender,
+    policy: str | Chosen,
     memory: int,
     *,
     within: int | None = None,
@@ -39,19 +39,20 @@ def memory_shares(
     >>> memory_shares(trace, "fifo", memory=4).tolist()  # a quarter each, then a half
     [0.375, 0.375]
     """
-    who = contender(policy, JOINING) if isinstance(policy, str) else policy
-    if who.chosen is None:
+    chosen = choose(policy, JOINING) if isinstance(policy, str) else policy
+    if chosen.policy in HINDSIGHT:
         raise BadInput(
-            f"{who.name!r} tells how many results there can be, not what to hold; choose a policy"
+            f"{chosen.policy.name!r} tells how many results there can be, not what to hold; "
+            "choose a policy"
         )
     if not 0 <= first < len(trace):
         raise BadInput(f"first must be from 0 to below the {len(trace)} rows, got {first}")
-    if who.plans:
-        planner = FlowExpect(models, memory, within=within, **who.params)
+    if chosen.policy is FLOWEXPECT:
+        planner = FlowExpect(models, memory, within=within, **chosen.all_params)
         held = _held_by_plan(trace, planner)
     else:
         join = Join(
-            who.chosen,
+            chosen,
             memory,
             within=within,
             joins=trace.joins,

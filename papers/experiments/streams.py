@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow.csv
 
-from penstock.simulation import measure
-from penstock.workloads import JoinTrace, gdj, locality, zipf
-from penstock.workloads.trace import interleave
+from penstock.simulate import JoinTrace, interleave, measure
+from penstock.simulate.repeating import locality
+from penstock.simulate.skewed import gdj, zipf
 
 from .lab import data_folder
 
@@ -66,7 +66,7 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
         first=given.get("windows", 2) * within * trace.streams,
         seed=given.get("run", 0),
         with_distortion=given.get("distortion", False),
-    )
+    ).as_dict()
 
 
 def keys_of(name: str) -> np.ndarray:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock import grid
 from penstock.errors import BadInput
-from penstock.grid import Given, Pool
-from penstock.grid.run import Progress
+from penstock.simulate import Pool, grid
+from penstock.simulate.grid import Given, Progress
 
 from ..experiments.output import write_table
 from ..experiments.runner import writable
@@ -49,7 +48,7 @@ def run(
         if streams in cell["stream"] and (not policies or cell["policy"] in policies)
     ]
     with Pool(workers) as pool:
-        grid.run(quality_cell, todo, folder=folder / CELLS, pool=pool, progress=progress)
+        grid.sweep(quality_cell, todo, folder=folder / CELLS, pool=pool, progress=progress)
     return write(folder, quick)
 
 

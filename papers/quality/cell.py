@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.simulation import play
-from penstock.simulation.arrivals import arrivals
-from penstock.simulation.full import full_results
-from penstock.workloads import JoinTrace
+from penstock.simulate import JoinTrace, play
+from penstock.simulate.arrivals import arrivals
+from penstock.simulate.unlimited import full_results
 
 from .streams import Arriving, arriving
 

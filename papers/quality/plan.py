@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from penstock import policies
 from penstock.core.policy import CACHING, JOINING
 from penstock.errors import BadInput
-from penstock.grid import Given, product
+from penstock.simulate import product
+from penstock.simulate.grid import Given
 
 from .cell import BEST
 from .streams import FEW_STEPS, STEPS, Stream

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.errors import BadInput
-from penstock.workloads import GENERATED, JoinTrace, LookupTrace
+from penstock.simulate import GENERATED, JoinTrace, LookupTrace
 
 from . import recorded
 
@@ -91,7 +91,7 @@ def _join(name: str, options: dict[str, Any], steps: int) -> Arriving:
 
 
 def _references(name: str, steps: int) -> Arriving:
-    return Arriving(GENERATED[name].lookup(2 * steps, SEED))
+    return Arriving(GENERATED[name].references(2 * steps, SEED))
 
 
 def _changing() -> list[Stream]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.profile.locality import Weights
+from penstock.profile.locality import Locality, Weights
 from penstock.profile.locality_fit import fit_likelihood, fit_squares
 from penstock.profile.ranked import rank_keys
-from penstock.workloads.locality import Locality
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 
 ESTIMATORS: dict[str, Callable[..., Weights]] = {
     "least squares": fit_squares,

@@ -14,7 +14,8 @@ Source: section 3.1 of Xie, Yang and Chen, "On Joining and Caching Stochastic St
 
 import numpy as np
 
-from penstock.workloads.trace import Ints, JoinTrace, LookupTrace, interleave
+from penstock.numeric import Ints
+from penstock.simulate import JoinTrace, LookupTrace, interleave
 
 
 def as_join(trace: LookupTrace) -> JoinTrace:
@@ -30,7 +31,7 @@ def as_join(trace: LookupTrace) -> JoinTrace:
     base = np.cumsum(count + 1) - (count + 1)  # n references to a value make the pairs 0 .. n
     reference = base[place] + _earlier(place, count)
     side, key, time = interleave([reference, reference + 1])
-    return JoinTrace(side, key, time, together=True, labels=("R", "S"), name=trace.name)
+    return JoinTrace(side, key, time, together=True, name=trace.name)
 
 
 def _earlier(place: Ints, count: Ints) -> Ints:

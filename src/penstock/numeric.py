@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .core.jit import kernel
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Function = Callable[[float], float]
 
 HALVINGS = 60  # of a bracket: 1e-18 of its width is left

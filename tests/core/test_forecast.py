@@ -85,8 +85,12 @@ def test_chances_are_those_of_the_twin(data, joins, most, half_life):
 def worths(keys, half_life, stream=1):
     """Return how likely each key is right after it came on a side, awaited by the other."""
     rows = [(stream, key, 0) for key in keys] + [(1 - stream, key, 0) for key in sorted(set(keys))]
-    out = run(small(TWO_WAY, 99, half_life), rows, [False] * len(rows))
-    return out[len(keys) :]
+    forecast = small(TWO_WAY, 99, half_life)
+    run(forecast, rows[: len(keys)], [False] * len(keys))
+    found = []
+    for row in rows[len(keys) :]:  # the share of the awaited side changes with every arrival
+        found += [run(forecast, [row], [False])[0] / forecast.often[0, stream]]
+    return found
 
 
 def test_an_arrival_loses_half_of_its_weight_in_a_half_life():
@@ -96,6 +100,13 @@ def test_an_arrival_loses_half_of_its_weight_in_a_half_life():
     assert worths([1, 3, 2, 3, 1], 2) == pytest.approx(shares.tolist())
     # for ever: shares of all that came
     assert worths([1, 3, 2, 3, 1], float("inf")) == pytest.approx([0.4, 0.2, 0.4])
+
+
+def test_a_row_of_a_sparse_side_is_worth_more_than_one_of_a_dense_side():
+    forecast = small(TWO_WAY, 99)
+    rows = [(1 if n % 10 else 0, 7, 0) for n in range(2000)]  # nine in ten come on side 1
+    dense, sparse = run(forecast, [*rows, (1, 7, 0), (0, 7, 0)], [False] * 2002)[-2:]
+    assert sparse / dense == pytest.approx(9, rel=0.1)
 
 
 @long

@@ -3,7 +3,8 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Seasonal, Trend, Walk, best
-from penstock.workloads import floor, roof, tower, walk, zipf_references
+from penstock.simulate import GENERATED
+from penstock.simulate.drifting import floor, roof, tower, walk
 
 
 def side(trace, which):
@@ -26,9 +27,12 @@ STREAMS = {
         lambda seed: Seasonal(48, 100, [20, 5], [3, 4], 0.6, 6).sample(2000, seed),
         "seasonal (period 4",
     ),
-    "zipf": (lambda seed: zipf_references(2000, seed, pareto=None).key, "stationary (empirical)"),
+    "zipf": (
+        lambda seed: GENERATED["zipf"].references(2000, seed, pareto=None).key,
+        "stationary (empirical)",
+    ),
     "long tail": (
-        lambda seed: zipf_references(2000, seed, pareto=None, domain=1000).key,
+        lambda seed: GENERATED["zipf"].references(2000, seed, pareto=None, domain=1000).key,
         "stationary (empirical)",
     ),
     "dice": (
@@ -93,7 +97,7 @@ def test_every_candidate_that_cannot_be_chosen_has_a_reason():
 
 
 def test_independent_values_are_stationary():
-    fit = best(zipf_references(2000, 1, pareto=None).key).fit
+    fit = best(GENERATED["zipf"].references(2000, 1, pareto=None).key).fit
     assert fit.model.family == "stationary"
 
 

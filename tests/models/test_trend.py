@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.models import Discrete, Now, Trend
-from penstock.workloads import floor, roof, tower
+from penstock.simulate.drifting import floor, roof, tower
 from tests.naive import carried as naive
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.models import Discrete, Walk
-from penstock.workloads import walk
+from penstock.simulate.drifting import walk
 from tests.naive import carried as naive
 
 

@@ -10,10 +10,10 @@ UNNAMED = 0.5
 class NaiveLedger:
     """`take` lists of digests as dictionaries; it returns what each bucket may hold."""
 
-    def __init__(self, joins, buckets, budget, within, bucket_of):
+    def __init__(self, joins, buckets, budget, within, bucket_of, goal="pairs"):
         self.joins = [[stream for stream, _ in join] for join in joins]
         self.buckets, self.budget, self.within = buckets, budget, within
-        self.bucket_of = bucket_of
+        self.bucket_of, self.goal = bucket_of, goal
         self.counts = {}  # (join, key) -> {stream: rows}
         self.rows = {}
         self.distinct = {}
@@ -34,7 +34,7 @@ class NaiveLedger:
             self._forget()
         if digests or not any(self.shares):
             wanted = self._whole(self._wanted(), self.budget)
-            kept = [min(old, max(new, old // 2)) for old, new in zip(self.shares, wanted)]
+            kept = [min(old, max(new, old // 4)) for old, new in zip(self.shares, wanted)]
             more = [max(0, new - old) for old, new in zip(kept, wanted)]
             given = self._whole(more, self.budget - sum(self.shares)) if any(more) else more
             self.shares = [old + up for old, up in zip(kept, given)]
@@ -81,6 +81,8 @@ class NaiveLedger:
         self.counts = {name: self.counts[name] for name in ranked[:KEYS]}
 
     def _wanted(self):
+        if self.goal == "rows":  # hot keys need no more memory than others
+            return [self.budget / self.buckets] * self.buckets
         alive = min(self.window, self.seen + self.last) / self.fading if self.fading else 1.0
         offers = []  # (worth of a unit, size, bucket or None)
         for join, streams in enumerate(self.joins):

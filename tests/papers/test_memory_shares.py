@@ -3,12 +3,14 @@ import pytest
 
 from papers.experiments.memory_shares import memory_shares
 from penstock.errors import BadInput
-from penstock.models import drift_models, models_of
-from penstock.workloads import JoinTrace, Noise, drift, walk, zipf
+from penstock.models import Discrete
+from penstock.simulate import JoinTrace
+from penstock.simulate.drifting import drift, drift_models, walk, walk_models
+from penstock.simulate.skewed import zipf
 from tests.naive.join import NaiveJoin
 from tests.naive.policies import factory
 
-ALIKE = Noise("normal", bound=15, sd=2)
+ALIKE = Discrete.normal(2, bound=15)
 
 
 def naive_shares(trace, name, memory, first, seed):
@@ -56,7 +58,7 @@ def test_what_is_empty_is_nobodys():
 
 def test_the_dead_leave_their_places_to_the_others():
     # S is far ahead: an R tuple can match nothing after the step at which it comes
-    options = {"noise_r": Noise("uniform", 2), "noise_s": Noise("uniform", 2), "lag": 9}
+    options = {"noise_r": Discrete.uniform(2), "noise_s": Discrete.uniform(2), "lag": 9}
     trace = drift(400, seed=1, **options)
     for name in ("rand", "flowexpect"):
         r, s = memory_shares(trace, name, 6, first=48, models=drift_models(**options))
@@ -77,7 +79,7 @@ def test_a_stream_that_lags_holds_less():
 def test_a_stream_that_scatters_holds_less():
     shares = []
     for sd in (2, 4, 8):
-        options = {"noise_r": ALIKE, "noise_s": Noise("normal", bound=15, sd=sd), "lag": 0}
+        options = {"noise_r": ALIKE, "noise_s": Discrete.normal(sd, bound=15), "lag": 0}
         trace, models = drift(600, seed=3, **options), drift_models(**options)
         shares.append(memory_shares(trace, "flowexpect", 10, first=80, models=models)[1])
     assert shares[0] > shares[1] > shares[2]
@@ -91,11 +93,11 @@ def test_what_it_refuses():
         memory_shares(trace, "rand", 5, first=40)
     with pytest.raises(BadInput, match="needs the models"):
         memory_shares(trace, "flowexpect", 5)
-    assert memory_shares(trace, "flowexpect", 5, models=models_of("walk")).shape == (2,)
+    assert memory_shares(trace, "flowexpect", 5, models=walk_models()).shape == (2,)
 
 
 def heeb_share_of_r(lag=0, sd=2.0):
-    noise = {"noise_r": ALIKE, "noise_s": Noise("normal", bound=15, sd=sd)}
+    noise = {"noise_r": ALIKE, "noise_s": Discrete.normal(sd, bound=15)}
     trace = drift(1500, seed=1, lag=lag, **noise)
     models = drift_models(lag=lag, **noise)
     return memory_shares(trace, "heeb:alpha=8", 10, first=80, models=models)[0]

@@ -1,8 +1,8 @@
 import pytest
 
 from papers.theory.recovery import recover
-from penstock.workloads.locality import Locality
-from penstock.workloads.zipf import popularity
+from penstock.profile.locality import Locality
+from penstock.simulate.skewed import popularity
 from tests.profile.streams import A, B
 
 

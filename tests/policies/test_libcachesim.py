@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from penstock.engines import Join, Lookup
-from penstock.offline import lfd
+from penstock.simulate.optimum import lfd
 
 libcachesim = pytest.importorskip(
     "libcachesim", reason="libcachesim is not installed: nothing to compare with"

@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from penstock.profile.chunks import survey, take
+from penstock.profile.locality import Locality
 from penstock.profile.popularity import fit_zipf
 from penstock.profile.sampled_popularity import Counted
 from penstock.profile.sketch import Sketch
-from penstock.workloads.locality import Locality
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 
 A = np.array([0.24, 0.12, 0.1, 0.08, 0.06])  # h = 5
 B = 0.4

@@ -5,8 +5,8 @@ from hypothesis import given
 from penstock.engines import Lookup
 from penstock.profile.distances import Distances, Reuse, distances, reuse, stack_distances
 from penstock.profile.ranked import permuted
-from penstock.workloads import zipf_references
-from penstock.workloads.zipf import popularity
+from penstock.simulate import GENERATED
+from penstock.simulate.skewed import popularity
 from tests.naive import profile as naive
 from tests.profile.streams import few_keys, independent, local
 
@@ -74,7 +74,11 @@ def test_stack_distances_as_its_twin(keys):
 
 @pytest.mark.parametrize(
     "keys",
-    [local(20_000), zipf_references(20_000, 1, domain=3000).key, np.arange(5000) % 100],
+    [
+        local(20_000),
+        GENERATED["zipf"].references(20_000, 1, domain=3000).key,
+        np.arange(5000) % 100,
+    ],
     ids=["local", "zipf", "loop"],
 )
 def test_the_curve_is_what_lru_hits(keys):

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile.locality import FAR, Weights, expected
-from penstock.workloads.locality import Locality
+from penstock.profile.locality import FAR, Locality, Weights, expected
 from tests.naive.space import characteristic_matrix
 from tests.profile.streams import A, B, local
 

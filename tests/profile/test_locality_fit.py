@@ -15,7 +15,7 @@ from penstock.profile.locality_fit import (
     log_likelihood,
 )
 from penstock.profile.ranked import permuted, rank_keys, whole
-from penstock.workloads import zipf_references
+from penstock.simulate import GENERATED
 from tests.naive import profile as naive
 from tests.profile.streams import A, B, few_keys, local
 
@@ -146,7 +146,7 @@ def test_independent_tuples_need_the_least():
 
 
 def test_a_long_memory_has_not_settled():
-    keys = zipf_references(20_000, 1, domain=1000, pareto=0.5).key
+    keys = GENERATED["zipf"].references(20_000, 1, domain=1000, pareto=0.5).key
     assert not fit_horizon(whole(rank_keys(keys).rank), longest=10).settled
 
 

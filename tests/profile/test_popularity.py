@@ -3,7 +3,7 @@ import pytest
 
 from penstock.profile.popularity import fit_zipf, power_sums
 from penstock.profile.ranked import rank_keys
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 from tests.profile.streams import independent
 
 

@@ -12,7 +12,7 @@ from penstock.profile.sketch import Sketch
 from penstock.profile.stream_profile import profile
 from penstock.profile.summary import rows, verdict
 from penstock.report.profile import as_html
-from penstock.workloads.zipf import popularity, zipf
+from penstock.simulate.skewed import popularity, zipf
 from tests.profile.streams import exactly, local, sketched
 
 SIZES = np.array([1, 10, 100, 500, 2000, 4000])

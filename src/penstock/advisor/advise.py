@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .. import policies
 from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
-from ..grid import cores
+from ..numeric import Ints
 from ..profile.popularity import fit_zipf
-from ..workloads.trace import Ints
+from ..simulate import cores
 from .advice import Advice, Streams
 from .curves import Curve, draw_curve, fill, grid, refine, rough
 from .draw import ERROR, WORK, draw_join, draw_lookup

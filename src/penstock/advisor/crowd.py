@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .hot import STEP
 
 

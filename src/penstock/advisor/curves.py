@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .replay import Measured
 
 # Of the rows alive on average. Every policy is tried with every second one, the best with all, but

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ..offline import exact_results
-from ..workloads.trace import Ints
+from ..numeric import Ints
+from ..simulate.unlimited import exact_results
 from .hot import KeyTable, Limits, Split, split_keys, weights_of
 from .live import Live, live_rows
 from .sample import JoinSample, LookupSample, join_sample, lookup_sample

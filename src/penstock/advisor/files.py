@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
-from ..simulation.window import check_within, read_within
-from ..workloads import read_lookup, read_pair, row_bytes
+from ..simulate import read_lookup, read_pair
+from ..simulate.scenario import check_within, read_within
+from ..simulate.tracefiles import row_bytes
 from .advice import Advice
 from .advise import advise_join, advise_lookup, check_target
 

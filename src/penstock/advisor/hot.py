@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numeric import Ints
 from ..profile.key_sample import hashes, threshold_for
-from ..workloads.trace import Ints
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 
 FINE = 32  # bins of time within a window, where times are known by bins only
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .crowd import may_be_kept, pairs_with
 from .hot import STEP, Split
 from .stretches import Stretch

@@ -18,7 +18,7 @@ from numba import config
 from ..core.jit import cache_folder, source_hash
 from ..core.policy import JOINING
 from ..engines import Join, Lookup
-from ..grid import cores
+from ..simulate import cores
 
 FEW = 3  # policies that are not worth a second process
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import AsJson, show_made
+from .output import AsJson, following, show_made
 
 
 def advise(
@@ -41,7 +41,6 @@ def advise(
     """Say how much memory a join or a cache needs for a share of its results."""
     from ..advisor import show
     from ..report import advice, where_to_write
-    from ..simulation.show import following
 
     page = None if html is None else where_to_write(html)
     with following("replaying") as progress:

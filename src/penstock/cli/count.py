@@ -1,5 +1,6 @@
 """`penstock count`: the frequent keys of a file."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,8 @@ def count(
 ) -> None:
     """Find the frequent keys of a file, with bounds on their counts."""
     from ..profile import frequent_keys
+    from ..simulate import read_keys
 
-    made = frequent_keys.count_file(file, key, support, epsilon, memory)
+    rows = read_keys(file, key=key)
+    made = frequent_keys.count_keys(rows, Path(file).name, key, support, epsilon, memory)
     show_made(frequent_keys.summarise(made) if as_json else frequent_keys.table(made))

@@ -2,6 +2,9 @@
 
 import json
 import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,3 +42,23 @@ def show_made(*parts: Any) -> None:
     console = Console(highlight=False)
     for part in parts:
         console.print(part)
+
+
+@contextmanager
+def following(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on standard error, if that is a terminal; yield what moves it."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    quiet = not sys.stderr.isatty()
+    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
+        task = bar.add_task(what)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

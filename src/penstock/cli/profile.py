@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .output import AsJson, show_made
+from .output import AsJson, following, show_made
 
 
 def profile(
@@ -34,8 +34,7 @@ def profile(
     from ..profile.stream_profile import profile as make_profile
     from ..report import profile as page
     from ..report import where_to_write
-    from ..simulation.show import following
-    from ..workloads import read_stream
+    from ..simulate import read_stream
 
     target = None
     if html is not None:

@@ -8,6 +8,10 @@ with weights of its own for each side that is awaited. Popularity that lasts is 
 longest scale, a burst one on a short scale; where the sides share their bursts, the past of either
 foretells the other, so a side is foretold by the past of all.
 
+Sides need not bring rows equally often. So the chance counts by the share that the awaited side has
+of the latest arrivals: a row of a sparse side meets rows of a dense one far more often than the
+other way round.
+
 The frequencies of all keys sum to one at each scale, and so do the weights. So it is a mixture, and
 what maximises its likelihood is expectation maximisation. That is done online: after each arrival
 the weights move a little towards the parts that they had in foretelling it. Likelihood, and not
@@ -45,6 +49,8 @@ class Forecast(NamedTuple):
     weight: np.ndarray  # float64[joins, target, source, SCALES]
     part: np.ndarray  # float64[source, SCALES]: scratch
     least: np.ndarray  # float64[1]: no weight falls below
+    often: np.ndarray  # float64[joins, sides]: the share of each side in the arrivals of its join
+    fading: np.ndarray  # float64[1]: how far the shares move with an arrival, in the long run
     pace: np.ndarray  # float64[1]: how far weights move in the long run; 0: they are fixed
 
 
@@ -72,6 +78,8 @@ def make_forecast(
         weight,
         np.zeros((sides, SCALES)),
         np.array([0.01 / max(100, scale)]),
+        np.where(np.arange(sides) < width[:, None], 1 / width[:, None], 0.0),
+        np.array([1 / max(512, scale, half_life or 0)]),
         np.array([0.0 if half_life is not None else 1 / max(AVERAGED, scale)]),
     )
 
@@ -118,6 +126,7 @@ def expected(forecast, held, slot, stream, entries, row):
             for other in range(forecast.width[join]):
                 if other != side:
                     product *= chance(forecast, entry, join, other)
+                    product *= forecast.often[join, other]
             total += product
     return total
 
@@ -165,6 +174,19 @@ def note(forecast, held, slot):
         elif forecast.pace[0] > 0.0:
             _learn(forecast, entry, join, side)
         keyrates.count(rates, entry, join, side)
+        _count_side(forecast, join, side)
+
+
+@jit
+def _count_side(forecast, join, side):
+    """Move the shares of the sides towards the one that an arrival came on."""
+    arrived = 0
+    for other in range(forecast.width[join]):
+        arrived += forecast.rates.arrived[join, other]
+    step = max(forecast.fading[0], 1.0 / (BEGUN + arrived))
+    for other in range(forecast.width[join]):
+        forecast.often[join, other] *= 1.0 - step
+    forecast.often[join, side] += step
 
 
 @jit

@@ -1,8 +1,9 @@
 """Parameters as a user writes them, `key=value,...`, read as the types that a function declares."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from numbers import Integral
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
@@ -61,6 +62,24 @@ def nearest(word: str, known: list[str]) -> str:
     close = get_close_matches(word.lower(), list(spelled), n=1)
     names = ", ".join(known)
     return f"did you mean {spelled[close[0]]!r}? Known: {names}" if close else f"known: {names}"
+
+
+def check_word(what: str, word: str, known: Iterable[str]) -> None:
+    """Refuse a word that is not known, and suggest the nearest.
+
+    >>> check_word("workload", "towr", ["tower", "roof"])
+    Traceback (most recent call last):
+    penstock.errors.BadInput: unknown workload 'towr'; did you mean 'tower'? Known: tower, roof
+    """
+    names = list(known)
+    if word not in names:
+        raise BadInput(f"unknown {what} {word!r}; {nearest(word, names)}")
+
+
+def at_least(name: str, value: int, lowest: int) -> None:
+    """Refuse a value that is no whole number or is too small."""
+    if not isinstance(value, Integral) or value < lowest:
+        raise BadInput(f"{name} must be a whole number of at least {lowest}, got {value!r}")
 
 
 def _read(whose: str, parameter: inspect.Parameter, text: str, word: str | None) -> Any:

@@ -1,4 +1,4 @@
-"""A seeded random generator held in an array, so that it is saved and restored with the rest.
+"""Seeded random generators. Those of policies are held in an array, saved and restored with it.
 
 Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014), SplitMix64.
 """
@@ -6,6 +6,7 @@ Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (20
 import numpy as np
 
 from .jit import jit
+from .options import at_least
 
 # Numba turns uint64 with a plain int into a float, so every constant is a uint64 itself.
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -18,6 +19,17 @@ B31, B32 = np.uint64(31), np.uint64(32)
 def make_rng(seed: int) -> np.ndarray:
     """Return the state of a generator: uint64[1]."""
     return np.array([seed % 2**64], np.uint64)
+
+
+def source(seed: int, *path: int) -> np.random.Generator:
+    """Return NumPy's generator for one stream: its own, whatever the other streams draw.
+
+    >>> a, b = source(1, 0), source(1, 1)
+    >>> a.random() == source(1, 0).random(), a.random() == b.random()
+    (True, False)
+    """
+    at_least("seed", seed, 0)
+    return np.random.default_rng([seed, *path])
 
 
 @jit

@@ -6,14 +6,19 @@ rows there were. All buckets see all digests in the same order and keep the same
 counts that fade with the window, so that they are about the rows alive. The budget is filled with
 rows in the order of what a row is worth, the results that its key's partners promise for each unit
 of memory; what falls to the keys of a bucket is its share, and the rest, which is about keys that
-are not known, is spread evenly. What a bucket has room for already counts double: a move leaves
-memory unused for a micro-batch.
+are not known, is spread evenly. What a bucket has room for already counts more: a move costs the
+rows that are evicted.
+
+With the goal of rows one row of each key and side serves all its partners, so a hot key needs no
+more memory than another, and all buckets have the same share.
 
 The buckets of a query may run on different machines, and their shares must add up. So sums are
 taken in one order (`cumsum`, `bincount`) and nothing but exactly rounded arithmetic is used.
 
-A budget is hard at every moment, while some buckets have taken a micro-batch and others have not:
-a bucket that must shrink does so at once, and others grow by what was free before it did.
+A budget is hard at every moment, while some buckets have taken a micro-batch and others have not.
+A bucket that must shrink does so when it has taken the micro-batch, and others grow by what was
+free before it did. So during a micro-batch a bucket may hold the larger of its share before and
+its share after it (`during`), and the sum of those is within the budget.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.gains import PAIRS
 from ..core.shape import Joins
 
 KEYS = 256  # known to a ledger
@@ -32,7 +38,7 @@ ROW = np.dtype([("key", "<i8"), ("count", "<i4")])
 HEAD = 6  # numbers before the keys
 FADING = 4  # how much faster counts fade than rows: what came just now tells most
 UNNAMED = 0.5  # how often a key of one stream comes on another that did not name it: see _demand
-SHRINKING = 2  # a share becomes at most so many times smaller in a micro-batch
+SHRINKING = 4  # a share becomes at most so many times smaller in a micro-batch
 HELD = 2  # how many times as much that counts which a bucket has room for already
 
 
@@ -105,9 +111,11 @@ class Ledger:
         budget: int,
         within: int | None,
         bucket_of: Callable[[np.ndarray, int], np.ndarray],
+        goal: str = PAIRS,
     ):
         self.budget = budget
         self.buckets = buckets
+        self._by_demand = goal == PAIRS
         self._within = within
         self._bucket_of = bucket_of
         self._home = {stream: number for number, join in enumerate(joins) for stream, _ in join}
@@ -119,16 +127,19 @@ class Ledger:
         self._totals = np.zeros((3, streams))  # rows, different keys, sizes, fading
         self._span = np.zeros(3)  # time told of: fading like the counts, in all, in the last batch
         self._latest: int | None = None
-        self.shares = np.zeros(buckets, np.int64)
+        self.shares = np.zeros(buckets, np.int64)  # what each bucket may hold between micro-batches
+        self.during = self.shares  # and what it may hold while it takes the last one
 
     def take(self, digests: Sequence[Digest]) -> np.ndarray:
-        """Take the digests of one micro-batch; return what each bucket may hold from it on."""
+        """Take the digests of one micro-batch; return what each bucket may hold after it."""
+        before = self.shares
         some = self._alive_at_the_end([each for each in digests if each.rows])
         if some:
             self._fade(some)
             self._count_keys(some)
         if some or not self.shares.any():
             self.shares = self._moved(whole_parts(self._wanted(), self.budget))
+        self.during = np.maximum(before, self.shares)
         return self.shares
 
     def _moved(self, wanted: np.ndarray) -> np.ndarray:
@@ -136,7 +147,7 @@ class Ledger:
 
         While buckets take a micro-batch each has its share of before or that of now. So those that
         grow have only what no bucket had before, in proportion to what they want. No bucket gives
-        up more than half at once: else all memory could lie idle for a micro-batch.
+        up nearly all at once: rows that a burst elsewhere pushes out may be asked for again.
         """
         kept = np.minimum(self.shares, np.maximum(wanted, self.shares // SHRINKING))
         free = self.budget - int(self.shares.sum())
@@ -223,6 +234,8 @@ class Ledger:
 
     def _wanted(self) -> np.ndarray:
         """Return how much each bucket should hold: float64[buckets], the budget in all."""
+        if not self._by_demand:
+            return np.full(self.buckets, self.budget / self.buckets)
         size, worth, bucket = self._with_room(self._demand())
         order = np.argsort(-worth, kind="stable")
         filled = np.cumsum(size[order])

@@ -9,7 +9,7 @@ from .ar1 import Ar1
 from .benefit import caching
 from .choice import best
 from .fitting import log_likelihood
-from .known import MODELLED, Known, drift_models, models_of
+from .known import Known
 from .model import Model, Now
 from .noise import Discrete
 from .seasonal import Seasonal
@@ -19,7 +19,6 @@ from .trend import Trend
 from .walk import Walk
 
 __all__ = [
-    "MODELLED",
     "Ar1",
     "Discrete",
     "Known",
@@ -31,8 +30,6 @@ __all__ = [
     "Walk",
     "best",
     "caching",
-    "drift_models",
     "log_likelihood",
-    "models_of",
     "support",
 ]

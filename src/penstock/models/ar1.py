@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
 from ..numeric import Estimate, Floats
-from ..workloads.draws import at_least, source
 from .cells import cell_mass, finite, on_grid, positive, to_cells, to_values
 from .fitting import Fit, fitted, regress
 from .model import History, last, now, steps

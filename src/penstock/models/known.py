@@ -1,29 +1,15 @@
-"""What can be known of a stream beforehand: its values, or the process that generates it.
-
-`Known` is the certain future, for offline optima and tests. `models_of` returns the true models of
-the generated workloads. A step of a workload is a step of its models: what arrives at time t of the
-trace is X_t.
-
-Source: section 7.1 of Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD
-2005).
-"""
+"""The certain future: a stream of which all values are known, for offline optima and tests."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
 from ..errors import BadInput
 from ..numeric import Floats
-from ..workloads.draws import at_least
-from ..workloads.drift import NOISES, Noise
 from .cells import numbers, wanted
-from .model import History, Model, Now, now, steps
-from .noise import Discrete
-from .trend import Trend
-from .walk import Walk
-
-MODELLED = (*NOISES, "walk")
+from .model import History, Now, now, steps
 
 
 class Known:
@@ -71,34 +57,3 @@ class Known:
             raise BadInput(
                 f"history must agree with the known values, got {end.value} at step {end.time}"
             )
-
-
-def models_of(workload: str) -> tuple[Model, Model]:
-    """Return the models of R and of S; S is also the stream of references of a cache.
-
-    >>> r, s = models_of("tower")
-    >>> r.centre([0, 1, 2]).tolist(), s.centre([0, 1, 2]).tolist()  # R lags one step behind
-    ([-1, 0, 1], [0, 1, 2])
-    """
-    if workload in NOISES:
-        noise_r, noise_s = NOISES[workload]
-        return drift_models(noise_r=noise_r, noise_s=noise_s)
-    if workload == "walk":
-        step = Walk.normal(drift=0, sd=1)
-        return step, step
-    raise BadInput(f"unknown models of {workload!r}; known: {', '.join(MODELLED)}")
-
-
-def drift_models(
-    *, noise_r: Noise, noise_s: Noise, lag: int = 1, speed: int = 1
-) -> tuple[Model, Model]:
-    """Return the models of R and of S of `workloads.drift`, called with the same arguments.
-
-    >>> still = Noise("uniform", bound=0)
-    >>> r, s = drift_models(noise_r=still, noise_s=still, lag=2)
-    >>> r.sample(3, seed=0).tolist(), s.sample(3, seed=0).tolist()
-    ([-2, -1, 0], [0, 1, 2])
-    """
-    r = Trend(speed, -speed * lag, Discrete(-noise_r.bound, noise_r.pmf()))
-    s = Trend(speed, 0, Discrete(-noise_s.bound, noise_s.pmf()))
-    return r, s

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
 from ..errors import BadInput
 from ..numeric import Floats, root
-from ..workloads.drift import Noise
 from .cells import Ints, cell_mass, check_span, finite, numbers, positive
 
 ONE = 1e-9  # largest difference between the sum of all masses and 1
@@ -48,7 +48,10 @@ class Discrete:
         >>> Discrete.normal(sd=1, bound=10).of(0).round(6)
         np.float64(0.382925)
         """
-        return cls(-bound, Noise("normal", bound, sd).pmf())
+        at_least("bound of the noise", bound, 0)
+        positive("sd of the noise", sd)
+        mass = cell_mass(np.arange(-bound, bound + 1), 0, sd)
+        return cls(-bound, mass / mass.sum())
 
     @classmethod
     def uniform(cls, bound: int) -> "Discrete":
@@ -57,7 +60,8 @@ class Discrete:
         >>> Discrete.uniform(1).mass.round(3).tolist()
         [0.333, 0.333, 0.333]
         """
-        return cls(-bound, Noise("uniform", bound).pmf())
+        at_least("bound of the noise", bound, 0)
+        return cls(-bound, np.full(2 * bound + 1, 1 / (2 * bound + 1)))
 
     @classmethod
     def rounded(cls, mean: float, sd: float) -> "Discrete":

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
 from ..numeric import Estimate, Floats
-from ..workloads.draws import at_least, source
 from .cells import Grid, cell_mass, check_span, numbers, on_grid, to_values, wanted
 from .fitting import Fit, check_kind, fitted
 from .model import History, now, steps

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
 from ..numeric import Estimate, Floats, minimum
-from ..workloads.draws import at_least, source
 from .cells import Grid, Ints, check_span, finite, on_grid, positive, to_cells, to_values
 from .fitting import Fit, Regression, check_kind, fitted, regress
 from .model import History, now, steps

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
 from ..numeric import Estimate, Floats, minimum
-from ..workloads.draws import at_least, source
 from .cells import Ints, cell_mass, finite, on_grid, positive, to_cells, to_values
 from .fitting import Fit, check_kind, fitted
 from .model import History, last, now, steps

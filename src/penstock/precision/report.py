@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
-from ..workloads import read_readings
+from ..simulate import read_readings
 from .simulator import Fixed, Outcome, Recorded, Workload, best_fixed, replay, simulate
 from .simulator.best import typical_step
 

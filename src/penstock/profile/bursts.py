@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..numeric import Floats
-from ..workloads.trace import Ints
+from ..numeric import Floats, Ints
 from .ranked import no_numbers
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)  # rows in a window, on average

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .bursts import Times, bins_of
 from .key_sample import fold, hashes
 from .lossy import LossyCounter

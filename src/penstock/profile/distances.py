@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.jit import kernel
-from ..numeric import Floats
-from ..workloads.trace import Ints
+from ..numeric import Floats, Ints
 from .ranked import previous
 
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from ..core.jit import jit, kernel
 from ..errors import BadInput
-from ..numeric import Floats
-from ..workloads.trace import Ints
+from ..numeric import Floats, Ints
 from .locality import Weights
 from .ranked import Stretches
 
@@ -48,7 +47,7 @@ def conditional(known: Stretches, weights: Weights, bits: float | None = None) -
 
     `bits` is the entropy of one draw; without it, `known` must hold the whole stream.
 
-    >>> from ..workloads.locality import Locality
+    >>> from .locality import Locality
     >>> from .ranked import whole
     >>> stream = Locality([0.5], 0.5, np.full(16, 1 / 16)).sample(20_000, seed=1)
     >>> round(conditional(whole(stream), Weights(np.array([0.5]), 0.5)), 1)

@@ -2,21 +2,33 @@
 
 import time
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
-from ..workloads import KeyRows, read_keys
 from .epsilon import check_memory, check_support, m_to_epsilon, share, steady_entries
 from .lossy import LossyCounter
 
 DEFAULT = 10  # epsilon is the support divided by this
 LONGEST = 200  # characters of a key in a table; JSON has all of them
+
+
+class KeyRows(Protocol):
+    """The rows of a file that have a key, as `simulate.read_keys` returns them."""
+
+    @property
+    def key(self) -> np.ndarray:
+        """An integer for each row."""
+
+    @property
+    def gaps(self) -> int:
+        """How many rows were left out because they have no key."""
+
+    def label(self, key: int) -> Any:
+        """Return what a key was in the file."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +46,10 @@ class FrequentKeys:
     seconds: float  # time taken to count
 
 
-def count_file(
-    path: str | PathLike[str],
-    key: str,
+def count_keys(
+    rows: KeyRows,
+    file: str,
+    column: str,
     support: float,
     epsilon: float | None = None,
     memory: int | None = None,
@@ -50,7 +63,6 @@ def count_file(
         check_support(support, epsilon)
     else:
         check_memory(memory)
-    rows = read_keys(path, key=key)
     popularity = np.unique(rows.key, return_counts=True)[1] / len(rows.key)
     if memory is not None:
         epsilon = _affordable(rows.key, popularity, memory, support)
@@ -61,9 +73,8 @@ def count_file(
     counter.push(rows.key)
     seconds = time.perf_counter() - start
     expected = steady_entries(popularity, epsilon)
-    found = list(zip(*(column.tolist() for column in counter.frequent(support)), strict=True))
-    name = Path(path).name
-    return FrequentKeys(name, key, support, memory, rows, counter, found, expected, seconds)
+    found = list(zip(*(part.tolist() for part in counter.frequent(support)), strict=True))
+    return FrequentKeys(file, column, support, memory, rows, counter, found, expected, seconds)
 
 
 def _affordable(keys: np.ndarray, popularity: np.ndarray, memory: int, support: float) -> float:

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.rng import FIRST, SECOND, STEP
-from ..numeric import Floats
-from ..workloads.trace import Ints
+from ..numeric import Floats, Ints
 from .distances import stack_distances
 from .ranked import no_numbers, previous
 

@@ -4,7 +4,7 @@
 
 A row repeats one of the last h rows, or is drawn from the popularity P. b is the part of the
 locality that popularity alone explains: 1 for independent draws. `locality_fit.py` estimates the
-parameters from a stream; `workloads.locality` draws streams from the model.
+parameters from a stream; `Locality` draws streams from the model.
 
 The number of times that key e is expected within T steps is
 
@@ -25,12 +25,16 @@ Source: sections 3.1 and 3.2 and lemmas 2 and 3 of Li, Chang, Kollios and Bestav
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..core.jit import kernel
-from ..numeric import Floats
-from ..workloads.draws import at_least
+from ..core.options import at_least
+from ..core.rng import source
+from ..errors import BadInput
+from ..numeric import Floats, Ints
 
 FAR = 4096  # steps after which g is constant: beyond them the sums grow linearly
+SLACK = 1e-9  # largest difference between a sum of probabilities and 1
 
 
 class Weights(NamedTuple):
@@ -43,6 +47,51 @@ class Weights(NamedTuple):
     def h(self) -> int:
         """The number of preceding rows that the model looks back on."""
         return len(self.a)
+
+
+class Locality:
+    """The model with known parameters; keys are 0 .. len(popularity) - 1.
+
+    >>> Locality(a=[0.9], b=0.1, popularity=[0.5, 0.5]).sample(12, seed=1).tolist()
+    [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    """
+
+    def __init__(self, a: ArrayLike, b: float, popularity: ArrayLike) -> None:
+        self.a = np.atleast_1d(np.asarray(a, np.float64))
+        self.b = float(b)
+        self.popularity = np.asarray(popularity, np.float64)
+        _check_sum("a_1 .. a_h and b", np.append(self.a, self.b))
+        _check_sum("popularity", self.popularity)
+
+    def __repr__(self) -> str:
+        return f"Locality(h={len(self.a)}, b={self.b:g}, keys={len(self.popularity)})"
+
+    def sample(self, length: int, seed: int, stream: int = 0) -> Ints:
+        """Return a stream; a row that would repeat one before the first is drawn from P.
+
+        Streams of another number are drawn independently.
+        """
+        at_least("length", length, 0)
+        random = source(seed, stream) if stream else source(seed)
+        key = random.choice(len(self.popularity), length, p=self.popularity)
+        back = random.choice(len(self.a) + 1, length, p=np.append(self.b, self.a))
+        _copy_back(key, back)
+        return key
+
+
+@kernel
+def _copy_back(key, back):
+    for now in range(key.shape[0]):
+        if 0 < back[now] <= now:
+            key[now] = key[now - back[now]]
+
+
+def _check_sum(name: str, p: Floats) -> None:
+    if p.ndim != 1 or not (p >= 0).all() or abs(p.sum() - 1) > SLACK:
+        raise BadInput(
+            f"{name} must be probabilities that sum to 1, got a sum of {p.sum():g}"
+            f" and a smallest of {p.min(initial=1):g}"
+        )
 
 
 class Expected(NamedTuple):

@@ -33,8 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.jit import kernel
-from ..numeric import Floats
-from ..workloads.trace import Ints
+from ..numeric import Floats, Ints
 from .locality import Weights
 from .ranked import Stretches, whole
 
@@ -49,7 +48,7 @@ STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256)
 def fit_likelihood(rank: Ints, h: int) -> Weights:
     """Return the likeliest a and b of a whole stream; ranks start from 0.
 
-    >>> from ..workloads.locality import Locality
+    >>> from .locality import Locality
     >>> stream = Locality([0.3, 0.2], 0.5, [0.4, 0.3, 0.2, 0.1]).sample(20_000, seed=1)
     >>> found = fit_likelihood(stream, h=2)
     >>> found.a.round(1).tolist(), round(found.b, 1)
@@ -61,7 +60,7 @@ def fit_likelihood(rank: Ints, h: int) -> Weights:
 def fit_squares(rank: Ints, h: int) -> Weights:
     """Return the least-squares estimate of a and b of a whole stream; ranks start from 0.
 
-    >>> from ..workloads.locality import Locality
+    >>> from .locality import Locality
     >>> stream = Locality([0.5], 0.5, [0.4, 0.3, 0.2, 0.1]).sample(20_000, seed=1)
     >>> round(fit_squares(stream, h=1).b, 1)
     0.5
@@ -89,7 +88,7 @@ def fit_horizon(
 ) -> Horizon:
     """Fit the model for several h up to the longest; `progress` is called after each.
 
-    >>> from ..workloads.locality import Locality
+    >>> from .locality import Locality
     >>> stream = Locality([0, 0.3, 0.3], 0.4, np.full(100, 0.01)).sample(20_000, seed=1)
     >>> found = fit_horizon(whole(stream), longest=8)
     >>> found.advice, [round(b, 1) for b in found.b()]

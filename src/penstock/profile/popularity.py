@@ -19,8 +19,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numeric import Estimate, Floats, log_factorial, root
-from ..workloads.trace import Ints
+from ..numeric import Estimate, Floats, Ints, log_factorial, root
 
 STEEPEST = 100.0  # exponent: beyond it the second key would occur once in 1e30 rows
 COMPARED = 4000  # ranks at which the law is compared with the counts

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.options import at_least
+from ..core.rng import source
 from ..errors import BadInput
-from ..numeric import Floats
-from ..workloads.draws import at_least, source
-from ..workloads.trace import Ints
+from ..numeric import Floats, Ints
 
 LEAST = 2  # rows
 TIES, ORDER = 0, 1  # random sources: of the order among equally popular keys, of permutations

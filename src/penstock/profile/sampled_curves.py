@@ -19,8 +19,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numeric import Estimate, Floats, student_within
-from ..workloads.trace import Ints
+from ..numeric import Estimate, Floats, Ints, student_within
 from .distances import Curve, Distances, stack_distances
 from .key_sample import LAST, bin_of
 from .popularity import Popularity

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numeric import Estimate, Floats
-from ..workloads.draws import source
-from ..workloads.trace import Ints
+from ..core.rng import source
+from ..numeric import Estimate, Floats, Ints
 from .entropy import unconditional
 from .key_sample import GROUPS
 from .popularity import Popularity, fit_zipf

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from ..errors import BadState
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .bursts import Arrivals
 from .chunks import Arrays, Plan, Survey, pack, popular_in, unpack, with_prefix, without_prefix
 from .key_sample import KeySample, threshold_for

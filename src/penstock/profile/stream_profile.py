@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..workloads.trace import Ints
+from ..numeric import Ints
 from .bursts import Bursts, bursts
 from .distances import Distances, Reuse, distances, reuse
 from .entropy import Entropy, conditional, unconditional
@@ -139,7 +139,7 @@ def profile(
     seed: of the permutation, and of the order among equally popular keys.
     progress: is called with the number of fits done and of all fits, which take most of the time.
 
-    >>> from ..workloads.locality import Locality
+    >>> from .locality import Locality
     >>> stream = Locality([0.2, 0.2, 0.2], 0.4, np.full(50, 0.02)).sample(20_000, seed=1)
     >>> found = profile(stream)
     >>> found.keys, found.likelihood.h, round(found.likelihood.b, 1), round(found.permuted_b, 1)

@@ -1,11 +1,15 @@
-"""Relations that rows are fetched from by key: databases over ADBC, and functions of the user's."""
+"""Relations: rows by key from databases over ADBC, and from functions of the user's.
 
-from .called import Called
+A user describes a `relation`; `sources` makes a source of it, or of a function. A `database` asks
+over `sessions`, in the SQL of its `dialects`; addresses are read by `libpq`, and completed with
+`secrets` where a connection is opened. `fetching` asks for many keys with `patience`.
+"""
+
 from .database import Database
 from .fetching import Answer, Fetcher
 from .patience import Patience
 from .relation import Relation
-from .source import Source, as_source
+from .sources import Called, Source, as_source
 
 __all__ = [
     "Answer",

@@ -1,6 +1,6 @@
 """A table or query of a database as a source of rows, one batched query at a time.
 
-Every process keeps one connection for a lookup and opens it anew when it breaks. What travels to
+Every process keeps one connection for a lookup and opens a new one when it breaks. What travels to
 the workers is what the user wrote; the address with its secrets exists in a connection alone.
 """
 
@@ -13,12 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import BadInput
-from .characters import askable, learn
 from .dialects import quoted
 from .relation import Relation
-from .secrets import address_of, hide
+from .secrets import address_of, hide, values
 from .sessions import SESSIONS, Session, open_session
-from .variables import values
 
 
 class Database:
@@ -29,7 +27,7 @@ class Database:
         self.keys = keys
         self.name = relation.name
         self.selected: dict[str, pa.DataType] = {}  # the columns to fetch, by `schema`
-        self.reader = ""  # the user that the columns were told to, by `schema`
+        self.reader = ""  # the user who asked for the columns, by `schema`
         self.token = token_hex(16)  # of this lookup, which alone uses the connections made for it
         self._begin()
 
@@ -38,7 +36,7 @@ class Database:
         self._secrets: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what travels: neither connections nor secrets."""
+        """Return what travels to the workers: neither connections nor secrets."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -53,7 +51,7 @@ class Database:
                 self.reader = session.dialect.reader(session.connection)
             self._select(found)
             self._refuse_odd_keys(kinds)
-            # A key that cannot be compared is told now and not by the first micro-batch.
+            # A key that cannot be compared fails now and not in the first micro-batch.
             self.fetch(pa.schema(list(zip(self.keys, kinds, strict=True))).empty_table())
         finally:
             SESSIONS.close(self.token)
@@ -84,11 +82,11 @@ class Database:
         with self._session() as session:
             dialect, sql = session.dialect, self._sql(session, keys)
             try:
-                return session.ask(sql, dialect.bind(askable(session, keys)))
+                return session.ask(sql, dialect.bind(session.askable(keys)))
             except Exception as error:
-                if not learn(session, keys, error):
+                if not session.learn(keys, error):
                     raise
-            return session.ask(sql, dialect.bind(askable(session, keys)))
+            return session.ask(sql, dialect.bind(session.askable(keys)))
 
     def _sql(self, session: Session, keys: pa.Table) -> str:
         dialect = session.dialect
@@ -102,12 +100,12 @@ class Database:
 
     @property
     def identity(self) -> str:
-        """Return a digest of where it is, what is asked and by whom: checkpoints need not tell."""
+        """Return a digest of the address, the query and the user: checkpoints hold no address."""
         asked = (self.relation.uri, self.relation.table, self.relation.query, self.keys)
         return hashlib.sha256(repr((*asked, self.reader)).encode()).hexdigest()[:16]
 
     def is_empty(self) -> bool:
-        """Tell whether there is no row at all."""
+        """Return whether there is no row at all."""
         sql = f"SELECT 1 AS one FROM {self._from()} AS r LIMIT 1"
         try:
             with self._session() as session:
@@ -122,7 +120,7 @@ class Database:
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
-        """Have a session alone; after an error or a cancellation the next one is new."""
+        """Yield a session for one caller; after an error or a cancellation the next one is new."""
         session = SESSIONS.take(self.token) or self._open()
         self._secrets |= session.address.secrets
         self._running.add(session)
@@ -140,11 +138,11 @@ class Database:
 
     def _open(self) -> Session:
         address = address_of(self.relation)
-        self._secrets |= address.secrets  # even if it cannot be opened: the error may tell them
+        self._secrets |= address.secrets  # even if it cannot be opened: the error may show them
         return open_session(address)
 
     def cancel(self) -> None:
-        """Give up the query that runs."""
+        """Cancel the query that runs."""
         while self._running:
             self._running.pop().cancel()
 

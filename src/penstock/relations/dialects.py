@@ -6,7 +6,7 @@ however many keys it asks for.
 
 import json
 import re
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
@@ -17,42 +17,55 @@ from . import libpq
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(?://)?")
 FILE_OPTIONS = frozenset(("mode", "cache", "vfs", "psow", "nolock", "immutable"))  # of SQLite
-SAMPLE = 1000  # rows that tell the type of an SQLite column which was declared without one
+SAMPLE = 1000  # rows that give the type of an SQLite column which was declared without one
 
 
-class Dialect(Protocol):
-    """One kind of database."""
+class Dialect:
+    """One kind of database; what most of them have in common."""
 
     name: str
-    unknown: str  # characters that no text of this kind of database can hold
+    unknown = ""  # characters that no text of this kind of database can hold
 
     def check(self, uri: str) -> None:
         """Refuse an address, perhaps with variables, that cannot be read or holds a password."""
+        raise NotImplementedError
 
     def complete(self, uri: str, login: dict[str, str]) -> tuple[str, set[str]]:
         """Return the address to connect to as a user, and the secrets in it."""
+        raise NotImplementedError
 
     def connect(self, uri: str) -> Any:
         """Return an open connection that commits by itself."""
-
-    def reader(self, connection: Any) -> str:
-        """Return the user whose rights count, for whom a row may look different."""
+        raise NotImplementedError
 
     def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
         """Return the condition that the (quoted) key columns are among those asked for."""
+        raise NotImplementedError
+
+    def reader(self, connection: Any) -> str:
+        """Return the user whose rights count, for whom a row may look different."""
+        return ""
 
     def bind(self, keys: pa.Table) -> Any:
-        """Return the parameters of that condition."""
+        """Return the parameters of that condition: one row that holds each key column as a list."""
+        lists = []
+        for column in keys.columns:
+            values = column.combine_chunks()
+            ends = pa.array([0, len(values)], pa.int32())
+            lists.append(pa.ListArray.from_arrays(ends, values))
+        return pa.RecordBatch.from_arrays(lists, names=keys.column_names)
 
     def columns(self, connection: Any, source: str) -> pa.Schema:
         """Return the columns of a source, which is a table's name or a query in brackets."""
+        return _ask(connection, f"SELECT * FROM {source} AS r LIMIT 0").schema
 
     def select(self, name: str, kind: pa.DataType) -> str:
         """Return the expression that fetches a (quoted) column as a type."""
+        return name
 
 
-class Postgres:
-    """PostgreSQL, and what speaks its protocol."""
+class Postgres(Dialect):
+    """PostgreSQL, and databases that speak its protocol."""
 
     name = "postgresql"
     unknown = "\0"
@@ -82,34 +95,31 @@ class Postgres:
         given = ", ".join(f"${number}::{word}" for number, word in enumerate(words, 1))
         return f"({', '.join(keys)}) IN (SELECT * FROM unnest({given}))"
 
-    def bind(self, keys: pa.Table) -> Any:
-        return _as_lists(keys)
 
-    def columns(self, connection: Any, source: str) -> pa.Schema:
-        return _ask(connection, f"SELECT * FROM {source} AS r LIMIT 0").schema
-
-    def select(self, name: str, kind: pa.DataType) -> str:
-        return name
-
-
-class File:
-    """What databases in a file have in common: no users, and any character in a text."""
-
-    unknown = ""
+class File(Dialect):
+    """A database in a file: no users, and any character in a text."""
 
     def check(self, uri: str) -> None:
-        _check_file(uri)
+        """Refuse a host, before which a password could stand, and options that could hold one."""
+        try:
+            parts = urlsplit(uri)
+            options = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+        except ValueError:  # its text would show the address
+            parts, options = None, set()
+        if parts is None or parts.netloc or options - FILE_OPTIONS:
+            raise BadInput(
+                "the uri of a relation in a file must be like sqlite:///path, without a host, and "
+                f"with no options but {', '.join(sorted(FILE_OPTIONS))}; it is not shown here, "
+                "since it may hold a password"
+            )
 
     def complete(self, uri: str, login: dict[str, str]) -> tuple[str, set[str]]:
-        _check_file(uri)
+        self.check(uri)
         if login:
             raise BadInput(
                 "credentials= is for databases with users, and a file has none; leave it out"
             )
         return uri, set()
-
-    def reader(self, connection: Any) -> str:
-        return ""
 
 
 class DuckDb(File):
@@ -130,21 +140,13 @@ class DuckDb(File):
     def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
         return f"({', '.join(keys)}) IN (SELECT {', '.join(['unnest(?)'] * len(keys))})"
 
-    def bind(self, keys: pa.Table) -> Any:
-        return _as_lists(keys)
-
-    def columns(self, connection: Any, source: str) -> pa.Schema:
-        return _ask(connection, f"SELECT * FROM {source} AS r LIMIT 0").schema
-
-    def select(self, name: str, kind: pa.DataType) -> str:
-        return name
-
 
 class Sqlite(File):
     """An SQLite file, opened for reading: a name that is not there must not become a new file.
 
-    A column of SQLite may hold anything, and the driver goes by what it sees. So types are those
-    declared (or those of the first rows), and every answer is cast to them by the database.
+    A column of SQLite may hold anything, and the driver takes the types of the values it sees. So
+    types are those declared (or those of the first rows), and every answer is cast to them by the
+    database.
     """
 
     name = "sqlite"
@@ -167,7 +169,7 @@ class Sqlite(File):
 
     def columns(self, connection: Any, source: str) -> pa.Schema:
         seen = _ask(connection, f"SELECT * FROM {source} AS r LIMIT {SAMPLE}")
-        with connection.cursor() as cursor:  # only of a table or view does SQLite tell the types
+        with connection.cursor() as cursor:  # SQLite shows the types of a table or view only
             cursor.execute(f"CREATE TEMP VIEW penstock_columns AS SELECT * FROM {source}")
         declared = _ask(connection, "PRAGMA temp.table_info(penstock_columns)").to_pylist()
         kinds = [
@@ -212,32 +214,17 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def dialect_of(uri: str) -> Dialect:
-    """Return the kind of database that an address leads to."""
+    """Return the kind of database that an address names."""
     found = SCHEME.match(uri)
     scheme = found.group(1) if found else ""
     if scheme not in DIALECTS:
         # Without the slashes it may be anything, such as a user and a password.
-        told = repr(scheme) if found and found.group().endswith("://") else "something else"
+        got = repr(scheme) if found and found.group().endswith("://") else "something else"
         raise BadInput(
             f"the uri of a relation must begin with one of {', '.join(DIALECTS)}, as in "
-            f"postgresql://host/database, got {told}; pass a function fetch(keys) for anything else"
+            f"postgresql://host/database, got {got}; pass a function fetch(keys) for anything else"
         )
     return DIALECTS[scheme]
-
-
-def _check_file(uri: str) -> None:
-    """Refuse a host, before which a password could stand, and options that could hold one."""
-    try:
-        parts = urlsplit(uri)
-        options = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-    except ValueError:  # its text would show the address
-        parts, options = None, set()
-    if parts is None or parts.netloc or options - FILE_OPTIONS:
-        raise BadInput(
-            "the uri of a relation in a file must be like sqlite:///path, without a host, and with "
-            f"no options but {', '.join(sorted(FILE_OPTIONS))}; it is not shown here, since it may "
-            "hold a password"
-        )
 
 
 def quoted(name: str) -> str:
@@ -257,16 +244,6 @@ def _path(uri: str) -> str:
     """
     parts = urlsplit(uri)
     return "/" + parts.path.lstrip("/") if uri.startswith(f"{parts.scheme}://") else parts.path
-
-
-def _as_lists(keys: pa.Table) -> pa.RecordBatch:
-    """Return one row that holds each key column as a list."""
-    lists = []
-    for column in keys.columns:
-        values = column.combine_chunks()
-        ends = pa.array([0, len(values)], pa.int32())
-        lists.append(pa.ListArray.from_arrays(ends, values))
-    return pa.RecordBatch.from_arrays(lists, names=keys.column_names)
 
 
 def _ask(connection: Any, sql: str) -> pa.Table:

@@ -16,8 +16,8 @@ from typing import NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from ..errors import BadInput
-from .variables import VARIABLE
 
+VARIABLE = re.compile(r"\$\{(\w+)\}")  # of the environment, read where a connection is opened
 SCHEMES = ("postgresql://", "postgres://")
 SECRET = frozenset(
     ("password", "passfile", "sslpassword")
@@ -96,7 +96,7 @@ def _query(query: str) -> list[tuple[str, str]]:
         if (name, value) == ("ssl", "true"):  # as JDBC has it; libpq takes that too
             name, value = "sslmode", "require"
         if name not in OPTIONS:
-            _refuse("behind the ? is an option that PostgreSQL's driver has not")
+            _refuse("behind the ? is an option that PostgreSQL's driver does not have")
         options.append((name, value))
     return options
 
@@ -127,7 +127,7 @@ def refuse_passwords(uri: str) -> None:
 
 
 def written(options: dict[str, str]) -> str:
-    """Return the address that has these options and says so of each by its name.
+    """Return the address that has these options, each by its name.
 
     >>> written({"user": "app", "host": "::1", "password": "a/b"})
     'postgresql://?user=app&host=%3A%3A1&password=a%2Fb'

@@ -1,4 +1,4 @@
-"""Wait for an answer, but not forever; ask again, but not at once and not without end."""
+"""Ask a source with a timeout, and again after a pause, a limited number of times."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ WRITTEN = (
 
 
 class Patience(NamedTuple):
-    """How much is asked for at once, and what happens without an answer."""
+    """How many keys a query has, how long it may take, and how often it is retried."""
 
     size: int = 10_000  # keys in one query
     timeout: float = 30.0  # seconds for one query
@@ -25,7 +25,7 @@ class Patience(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """An answer, when its question was sent (microseconds), and how many tries it took."""
+    """An answer, when its query was sent (microseconds), and how many tries it took."""
 
     answer: Any
     sent: int
@@ -40,7 +40,7 @@ def ask(
     sleep: Callable[[float], None] = time.sleep,
     way_out: str = WRITTEN,
 ) -> Tried:
-    """Ask until there is an answer; `who` is the source, which can be told to give up."""
+    """Ask until there is an answer; the query of the source `who` is cancelled at a timeout."""
     began = clock()
     for tries in range(1, patience.retries + 2):
         sent = clock()
@@ -72,7 +72,7 @@ def within(seconds: float, action: Callable[[], Any], give_up: Callable[[], None
     def work() -> None:
         try:
             box["answer"] = action()
-        except BaseException as error:  # it is raised where somebody waits for it
+        except BaseException as error:  # it is raised in the waiting thread
             box["error"] = error
 
     thread = threading.Thread(target=work, daemon=True)
@@ -87,7 +87,7 @@ def within(seconds: float, action: Callable[[], Any], give_up: Callable[[], None
 
 
 def _is_hopeless(error: Exception) -> bool:
-    """Tell whether the database understood and refused: no such table, no permission."""
+    """Return whether the database understood and refused: no such table, no permission."""
     return any(kind.__name__ in HOPELESS for kind in type(error).__mro__)
 
 

@@ -1,11 +1,11 @@
-"""What a user says of a table in a database: where it is, which key, which columns."""
+"""A table or query of a database as a user describes it: where it is, which key, which columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import BadInput
 from .dialects import dialect_of
-from .variables import VARIABLE
+from .libpq import VARIABLE
 
 Provider = Callable[[], Mapping[str, str | None]]
 
@@ -56,7 +56,7 @@ class Relation:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The name that messages give it."""
         return f"table {self.table!r}" if self.table else "the query's result"
 
 

@@ -1,20 +1,24 @@
-"""Put credentials into an address at the last moment, and keep them out of everything said."""
+"""Credentials: put into an address when a connection is opened, and kept out of every message.
 
-from collections.abc import Mapping
+A user writes `${NAME}` for a variable of the environment, or passes a function that returns user
+and password. Neither is read before the address is used.
+"""
+
+import os
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
 from .dialects import Dialect, dialect_of
-from .libpq import encoded
+from .libpq import VARIABLE, encoded
 from .relation import Relation
-from .variables import VARIABLE, filled, values
 
 HIDDEN = "***"
 LOGIN = ("user", "password")
 
 
 class Address(NamedTuple):
-    """An address with all that it takes to connect, and what of it must never be shown."""
+    """A complete address to connect to, and the parts of it that must never be shown."""
 
     uri: str
     dialect: Dialect
@@ -25,7 +29,7 @@ class Address(NamedTuple):
 
 
 def address_of(relation: Relation) -> Address:
-    """Return where to connect to, with the secrets of this machine's environment or provider."""
+    """Return the address to connect to, with secrets of the environment here or of the provider."""
     whole = VARIABLE.fullmatch(relation.uri) is not None
     uri = filled(relation.uri, str if whole else encoded)
     dialect = dialect_of(uri)
@@ -35,7 +39,7 @@ def address_of(relation: Relation) -> Address:
 
 
 def hide(text: str, secrets: set[str]) -> str:
-    """Return a text without the secrets, in whatever form they are in it.
+    """Return a text without the secrets, whether they are encoded in it or not.
 
     >>> hide("bad password s3/cret, or s3%2Fcret, for u", {"s3/cret"})
     'bad password ***, or ***, for u'
@@ -47,7 +51,7 @@ def hide(text: str, secrets: set[str]) -> str:
 
 
 def _login(given: Any) -> dict[str, str]:
-    """Return the user and the password that a provider gave, as far as it did."""
+    """Return the user and the password that a provider returned; it may leave out either."""
     if not isinstance(given, Mapping) or not given or set(given) - set(LOGIN):
         kind = "other names" if isinstance(given, Mapping) and given else type(given).__name__
         raise BadInput(
@@ -63,3 +67,28 @@ def _login(given: Any) -> dict[str, str]:
                 "connect with that of the uri"
             )
     return login
+
+
+def filled(text: str, encode: Callable[[str], str]) -> str:
+    """Return a text with the values of its variables in their places.
+
+    >>> os.environ["SHOP"] = "a b"
+    >>> filled("postgresql://db/${SHOP}", lambda value: value.replace(" ", "%20"))
+    'postgresql://db/a%20b'
+    """
+    return VARIABLE.sub(lambda match: encode(_value(match.group(1))), text)
+
+
+def values(text: str) -> set[str]:
+    """Return the values of a text's variables, as far as they are set."""
+    return {os.environ[name] for name in VARIABLE.findall(text) if name in os.environ}
+
+
+def _value(name: str) -> str:
+    value = os.environ.get(name)
+    if value is None:
+        raise BadInput(
+            f"the uri of the relation names the variable {name}, which is not set in the "
+            "environment here; set it for the driver and for the executors"
+        )
+    return value

@@ -131,7 +131,7 @@ class Bucket(Streaming):
                 tables[side].append(self._without_null_times(side, from_ipc(packet)))
         if not any(tables) and self.stored_bytes and not (self.share and batch.digests):
             return Ending(self._report(self.stored_bytes), None, self._told_keys())
-        self._take_share(batch.digests)
+        after = self._take_share(batch.digests)
         sides = self._sides(tables)
         for part in self._results(sides):
             self.totals["matched"] += part.total
@@ -141,22 +141,27 @@ class Bucket(Streaming):
             yield from part.packets
         if batch.latest is not None:
             self.join.advance(batch.latest)
+        self.allowed = after
         if self.shadow is not None:
             self.shadow.forget(self.join, self._gone())
-            self._fit()  # it may watch more rows than before
+        self._fit()  # the share may be smaller, and more rows may be watched than before
+        if self.shadow is not None:
+            self.shadow.forget(self.join, self._gone())
         self._keep(sides)
         # Even an empty bucket writes its state once: so a restart always meets a fingerprint.
         state = encode(self._stored())
         return Ending(self._report(len(state)), state, self._told_keys())
 
-    def _take_share(self, digests: Sequence[bytes]) -> None:
-        """Bring the engine to the share of the budget that it may have in this micro-batch."""
+    def _take_share(self, digests: Sequence[bytes]) -> int | None:
+        """Give the engine what it may have in this micro-batch; return what it may have after."""
+        after = self.allowed
         if self.share is not None:
-            self.allowed = self.share.take(digests)
+            self.allowed, after = self.share.take(digests)
         before = self.join.tuples["stream"]
         self._fit()
         if self.join.held < len(before):
             self._drop(before)
+        return after
 
     def _fit(self) -> None:
         """Give the engine its share, less the bytes that the estimate of recall takes."""

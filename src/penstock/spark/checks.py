@@ -9,6 +9,7 @@ from ..errors import BadInput
 
 MOST = 2**53  # a whole number that is larger has no exact share
 BUCKETS = 100_000  # each of them sends a row with every packet
+USUAL = 32  # buckets at most, unless more are asked for: each costs time and a little recall
 
 
 def whole(number: Any, argument: str, least: int, most: int = MOST) -> int:
@@ -22,8 +23,14 @@ def whole(number: Any, argument: str, least: int, most: int = MOST) -> int:
 
 
 def bucket_count(buckets: Any, partitions: int) -> int:
-    """Return into how many parts the keys are split: as asked, or one per shuffle partition."""
-    return partitions if buckets is None else whole(buckets, "buckets", 1, BUCKETS)
+    """Return into how many parts the keys are split.
+
+    By default it is one per shuffle partition, and 32 at most.
+
+    >>> bucket_count(None, 8), bucket_count(None, 200), bucket_count(100, 200)
+    (8, 32, 100)
+    """
+    return min(partitions, USUAL) if buckets is None else whole(buckets, "buckets", 1, BUCKETS)
 
 
 def share(number: Any, argument: str) -> float:

@@ -51,7 +51,8 @@ def join(
             least one partner. It decides what is kept, never which results are correct.
         delay: how late a row may come; unless the frames carry a watermark already.
         layout: `unified`, or `split`: half of the budget for each side.
-        buckets: into how many parts the keys are split; by default one per shuffle partition.
+        buckets: into how many parts the keys are split; by default one per shuffle partition,
+            and 32 at most.
         seed: where all randomness comes from.
         recall_sample: the share of the rows that is watched, to estimate recall.
         suffixes: what tells columns apart that both frames have.

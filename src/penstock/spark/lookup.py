@@ -70,7 +70,8 @@ def lookup(
         timeout: how long one query to the relation may take.
         retries: how often it is asked again, with growing pauses.
         fetch_size: for how many keys one query asks at most.
-        buckets: into how many parts the keys are split; by default one per shuffle partition.
+        buckets: into how many parts the keys are split; by default one per shuffle partition,
+            and 32 at most.
         seed: where all randomness comes from.
         checkpoint: the path that the query will be started from. A checkpoint that another query
             has written is then refused here; else only the first micro-batch refuses it.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
+from ..core.options import at_least
 from ..errors import BadInput
-from ..workloads.draws import at_least
 from .checks import whole
 from .keyed import keyed_rows
 from .plan import as_names

@@ -6,12 +6,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import BadInput
+from ..numeric import Ints
 from ..profile.popularity import fit_zipf
 from ..profile.sampled_popularity import Counted
 from ..profile.sampled_profile import describe
 from ..profile.sketch import Sketch
 from ..profile.stream_profile import Profile
-from ..workloads.trace import Ints
 from .keyed import KEY
 from .ordered import collected, spread_out, surveyed
 

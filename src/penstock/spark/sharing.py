@@ -29,10 +29,11 @@ class Terms(NamedTuple):
     buckets: int
     budget: int
     within: int | None
+    goal: str
 
     def ledger(self, state: bytes | None) -> Ledger:
         """Return the ledger as it was, under the budget of now."""
-        made = Ledger(self.joins, self.buckets, self.budget, self.within, bucket_of)
+        made = Ledger(self.joins, self.buckets, self.budget, self.within, bucket_of, self.goal)
         if state is not None:
             made.load(state)
             made.resize(self.budget)
@@ -43,7 +44,8 @@ class Step(NamedTuple):
     """A ledger after a micro-batch, and what buckets want to know of it."""
 
     state: bytes
-    shares: np.ndarray
+    during: np.ndarray  # what each bucket may hold while it takes the micro-batch
+    shares: np.ndarray  # and after it
     hottest: tuple[tuple[int, int, float, int], ...]  # join, key, share of the rows, bucket
 
 
@@ -55,7 +57,7 @@ def advanced(terms: Terms, state: bytes | None, digests: tuple[bytes, ...]) -> S
     found = ledger.hottest(TOLD)
     place = bucket_of(np.array([key for _, key, _ in found], np.int64), terms.buckets)
     hottest = tuple((*each, at) for each, at in zip(found, place.tolist(), strict=True))
-    return Step(ledger.encode(), shares, hottest)
+    return Step(ledger.encode(), ledger.during, shares, hottest)
 
 
 class Share:
@@ -64,7 +66,7 @@ class Share:
     def __init__(self, plan: Plan, number: int, fixed: int = 0):
         assert plan.budget is not None
         budget = plan.budget - plan.buckets * fixed
-        self._terms = Terms(plan.joins, plan.buckets, budget, plan.within)
+        self._terms = Terms(plan.joins, plan.buckets, budget, plan.within, plan.goal)
         self._fixed = fixed
         self._in_bytes = plan.in_bytes
         self._number = number
@@ -87,11 +89,12 @@ class Share:
             return None
         return int(ledger.resize(self._terms.budget)[self._number]) + self._fixed
 
-    def take(self, digests: Sequence[bytes]) -> int:
-        """Return what the bucket may hold from this micro-batch on."""
+    def take(self, digests: Sequence[bytes]) -> tuple[int, int]:
+        """Return what the bucket may hold while it takes the micro-batch, and after it."""
         step = advanced(self._terms, self._state, tuple(digests))
         self._state, self._hottest = step.state, step.hottest
-        return int(step.shares[self._number]) + self._fixed
+        during, after = step.during[self._number], step.shares[self._number]
+        return int(during) + self._fixed, int(after) + self._fixed
 
     def hottest(self) -> list[tuple[int, int, float]]:
         """Return (join, key, share of its join's rows) of the frequent keys of this bucket."""

@@ -17,9 +17,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import BadInput, PenstockError
-from ..grid import Given, Ledger, Work, key_of
-from ..grid.cells import find_work, name_of
-from ..simulation import simulate_cell
+from ..simulate import simulate_cell
+from ..simulate.grid import Given, Ledger, Work, find_work, key_of, name_of
 from .session import partitions
 from .workers import check_workers
 
@@ -41,9 +40,9 @@ def sweep(
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[Given]:
-    """Return what each cell of a grid finds, in their order, as `penstock.grid.run` does.
+    """Return what each cell of a grid finds, in their order, as `penstock.simulate.sweep` does.
 
-    cells: what each simulation is told, as `penstock.grid.product` makes them.
+    cells: what each simulation is told, as `penstock.simulate.product` makes them.
     work: what is done with a cell; the workers must be able to import it.
     folder: where the driver writes down what is done; what is found there is not done again.
     """

@@ -3,7 +3,8 @@
 An arrival n arrivals old weighs 2^(-n / h) at the half-life h, with n counted in steps of h / 64;
 at the last scale it weighs 1 for ever. A key's share of all weight is its frequency at that scale.
 A weighted sum over all legs and scales foretells a leg; after each arrival there the weights move
-towards the parts that they had in foretelling it, if its key was known.
+towards the parts that they had in foretelling it, if its key was known. What is foretold of a leg
+counts by the share that the leg has of its join's arrivals, which fades too.
 
 Sums are kept to 12 binary digits; what lies between goes up if a number drawn for the arrival says
 so.
@@ -55,6 +56,12 @@ class Rates:
         self.most = 1024 + 2 * scale
         self.least = 0.01 / max(100, scale)
         self.pace = 1 / max(1000, scale)
+        self.fading = 1 / max(512, scale, half_life or 0)
+        self.often = {  # (join, leg) -> its share of the join's arrivals lately
+            (number, leg): 1 / len(join)
+            for number, join in enumerate(joins)
+            for leg in range(len(join))
+        }
         self.arrived = {}  # (join, leg) -> arrivals
         self.mass = {}  # (join, leg) -> at each scale the weight of all of them
         self.keys = {}  # (join, key) -> Past
@@ -92,8 +99,13 @@ class Rates:
         for leg, past in found:
             if past is not None:
                 others = [other for other in range(len(self.joins[past.join])) if other != leg]
-                total += prod((self.chance(past, other) for other in others), start=gain(past.join))
+                total += prod(
+                    (self.awaited(past, other) for other in others), start=gain(past.join)
+                )
         return total
+
+    def awaited(self, past, target):
+        return self.chance(past, target) * self.often[past.join, target]
 
     def chance(self, past, target):
         total = 0.0
@@ -133,6 +145,12 @@ class Rates:
                 sums = [self._sum(past, leg, scale) + 1 for scale in range(SCALES)]
                 past.sums[leg] = [rounded(each, drawn) for each in sums]
                 past.last[leg] = self.arrived[join, leg]
+            legs = range(len(self.joins[join]))
+            arrived = sum(self.arrived.get((join, other), 0) for other in legs)
+            step = max(self.fading, 1 / (10 + arrived))
+            for other in legs:
+                self.often[join, other] *= 1 - step
+            self.often[join, leg] += step
 
     def _learn(self, past, join, target):
         weights = self.weights[join, target]

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...workloads import read_readings
-from ...workloads.nycflights import data_folder
+from ...extras import nycflights_folder
+from ...simulate import read_readings
 from ..simulator import Recorded
 
 
@@ -24,7 +24,7 @@ class Weather(NamedTuple):
 
 def read_weather(months: int) -> Weather:
     """Return the temperatures of the first months."""
-    path = data_folder() / "weather.csv"
+    path = nycflights_folder() / "weather.csv"
     read = read_readings(path, key="origin", value="temp", time="time_hour")
     first = datetime.fromtimestamp(read.time[0], UTC)
     hours = (read.time - read.time[0]) / 3600

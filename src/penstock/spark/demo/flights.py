@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from ...workloads.nycflights import data_folder
+from ...extras import nycflights_folder
 
 DEPARTURES, LANDINGS = "departures", "landings"
 SCHEMA = "carrier string, dest string, flight long, at timestamp"
@@ -47,7 +47,7 @@ def write_streams(folder: Path, months: int, parts: int) -> Streams:
 
 def read_flights(months: int) -> pa.Table:
     """Return the flights that left and landed; others were cancelled or diverted."""
-    path = data_folder() / "flights.csv.zip"
+    path = nycflights_folder() / "flights.csv.zip"
     with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as file:
         table = csv.read_csv(file)
     flew = pc.and_(pc.is_valid(table["dep_delay"]), pc.is_valid(table["air_time"]))

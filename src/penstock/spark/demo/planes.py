@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 
-from ...workloads.nycflights import data_folder
+from ...extras import nycflights_folder
 from .flights import read_flights, write_parts
 
 SCHEMA = "tailnum string, carrier string, flight long"
@@ -40,7 +40,7 @@ def write_flights(folder: Path, months: int, parts: int) -> Flights:
 
 
 def _write_planes(path: Path) -> int:
-    planes = csv.read_csv(data_folder() / "planes.csv").select(list(COLUMNS)).to_pylist()
+    planes = csv.read_csv(nycflights_folder() / "planes.csv").select(list(COLUMNS)).to_pylist()
     with sqlite3.connect(path) as database:
         database.execute(
             f"CREATE TABLE {TABLE} (tailnum TEXT PRIMARY KEY, year TEXT, manufacturer TEXT, "

@@ -15,7 +15,7 @@ from ...core.policy import CACHING
 from ...engines import Lookup, standing
 from ...errors import BadInput
 from ...relations import Fetcher
-from ...relations.answers import said
+from ...relations.fetching import said
 from ..keys import equal
 from ..packets import from_ipc
 from ..pieces import pieces

@@ -71,7 +71,8 @@ def thin(
         limits: values that no interval may straddle.
         max_silence: a reading so long after the last refresh of its key is sent in any case, and a
             query later than that does not trust the interval. A key without readings stays silent.
-        buckets: into how many parts the keys are split; by default one per shuffle partition.
+        buckets: into how many parts the keys are split; by default one per shuffle partition,
+            and 32 at most.
         seed: where all randomness comes from.
         checkpoint: the path that the query will be started from. A checkpoint that another query
             has written is then refused here; else only the first micro-batch refuses it.

@@ -1,0 +1,191 @@
+"""A trace: the arrivals that an engine replays, as plain arrays in arrival order."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.shape import Joins, Shape, all_streams
+from ..errors import BadInput
+from ..models.cells import find_unit, to_cells
+from ..numeric import Floats, Ints
+
+Sides = NDArray[np.int8]
+Numbers = Ints | Floats
+
+
+@dataclass(frozen=True, eq=False)
+class JoinTrace:
+    """The tuples of two or more streams, one row each, in time order.
+
+    >>> trace = JoinTrace(side=[0, 1, 0], key=[7, 7, 8], time=[0, 0, 1], name="tiny")
+    >>> len(trace), trace.key.dtype.name
+    (3, 'int64')
+    """
+
+    side: Sides  # int8[n]: the stream of each row, 0 .. streams - 1
+    key: Ints  # int64[n], or int64[n, attributes]
+    time: Ints  # int64[n]: never goes back
+    end: Ints | None = None  # int64[n]: the last time a row can match; None: the window decides
+    together: bool = False  # discrete time: a step brings one row of every stream, in stream order
+    micro: bool = False  # times are microseconds, not steps, rows or other plain numbers
+    streams: int = 2
+    name: str = "trace"
+    value: Numbers | None = None  # as key: the number behind it; None where keys are mere names
+    joins: Joins = ()  # which streams meet on which attributes; (): all of them, on each attribute
+
+    def __post_init__(self) -> None:
+        _store(self, "side", np.int8, (1,))
+        _store(self, "key", np.int64, (1, 2))
+        _store(self, "time", np.int64, (1,))
+        _store(self, "end", np.int64, (1,))
+        _same_length(self, ("side", "key", "time", "end", "value"))
+        _check_streams(self)
+        _check_order(self)
+        _check_together(self)
+        if not self.joins:
+            object.__setattr__(self, "joins", all_streams(self.streams, self.attributes))
+        _check_joins(self)
+
+    def __len__(self) -> int:
+        return len(self.side)
+
+    @property
+    def attributes(self) -> int:
+        """How many key columns a row has."""
+        return 1 if self.key.ndim == 1 else self.key.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class LookupTrace:
+    """A reference stream: the keys that a cache is asked for, one a step.
+
+    >>> len(LookupTrace([3, 1, 3]))
+    3
+    """
+
+    key: Ints  # int64[n]
+    name: str = "trace"
+    value: Numbers | None = None  # [n]: the number behind the key; None where keys are mere names
+
+    def __post_init__(self) -> None:
+        _store(self, "key", np.int64, (1,))
+        _same_length(self, ("key", "value"))
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+Trace = JoinTrace | LookupTrace
+AnyTrace = TypeVar("AnyTrace", JoinTrace, LookupTrace)
+
+
+def shortened(trace: Trace, length: int) -> Trace:
+    """Return the first `length` rows of a trace."""
+    columns = ("side", "key", "time", "end", "value")
+    given = {name: getattr(trace, name, None) for name in columns}
+    return replace(trace, **{name: c[:length] for name, c in given.items() if c is not None})
+
+
+@functools.lru_cache(maxsize=2)  # the same in every run over a file
+def with_ordered_keys(trace: AnyTrace, policy: str) -> AnyTrace:
+    """Return the trace with whole numbers for keys, equal where keys are and in their order.
+
+    A policy with a model of values needs keys whose order means something.
+
+    >>> degrees = LookupTrace([0, 1, 0], value=np.array([20.7, 19.0, 20.7]))
+    >>> with_ordered_keys(degrees, "heeb").key.tolist()
+    [207, 190, 207]
+    """
+    if trace.value is None:
+        raise BadInput(
+            f"policy {policy!r} goes by the order of keys, and those of {trace.name} are names; "
+            "choose a numeric key column, or another policy"
+        )
+    value = trace.value.ravel()  # one unit for all attributes, which may meet each other
+    cell = to_cells(value, find_unit("key", value))[0]
+    return replace(trace, key=cell.reshape(trace.value.shape))
+
+
+def interleave(streams: Sequence[Ints]) -> tuple[Sides, Ints, Ints]:
+    """Return side, key and time of streams that bring one row each at every step, in stream order.
+
+    >>> side, key, time = interleave([np.array([5, 6]), np.array([8, 9])])
+    >>> key.tolist(), time.tolist()
+    ([5, 8, 6, 9], [0, 0, 1, 1])
+    """
+    length = len(streams[0])
+    key = np.stack(streams, axis=1).reshape(length * len(streams), *streams[0].shape[1:])
+    side = np.tile(np.arange(len(streams), dtype=np.int8), length)
+    return side, key, np.repeat(np.arange(length), len(streams))
+
+
+def _store(trace: Any, name: str, dtype: type, dimensions: tuple[int, ...]) -> None:
+    """Replace a field by an array of the type it promises; refuse to round or to cut off bits."""
+    given = getattr(trace, name)
+    if given is None:
+        return
+    column = np.asarray(given)
+    if column.ndim not in dimensions:
+        shape = " or ".join(str(count) for count in dimensions)
+        raise BadInput(f"{name} of a trace must have {shape} dimension(s), got {column.ndim}")
+    if column.size and not np.issubdtype(column.dtype, np.integer):
+        raise BadInput(f"{name} of a trace must hold integers, got {column.dtype}")
+    limits = np.iinfo(dtype)
+    if column.size and not (limits.min <= column.min() and column.max() <= limits.max):
+        raise BadInput(f"{name} of a trace must fit in {limits.dtype}, got {column.max()}")
+    # Writable, because kernels would be compiled anew for an array that is not.
+    column = np.require(column, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+    object.__setattr__(trace, name, column)  # the dataclass is frozen
+
+
+def _same_length(trace: Any, names: tuple[str, ...]) -> None:
+    lengths = {
+        name: len(getattr(trace, name)) for name in names if getattr(trace, name) is not None
+    }
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise BadInput(f"the columns of a trace must be equally long, got {shown}")
+
+
+def _check_streams(trace: JoinTrace) -> None:
+    if not 2 <= trace.streams <= 127:  # the side is an int8
+        raise BadInput(f"streams must be between 2 and 127, got {trace.streams}")
+    outside = (trace.side < 0) | (trace.side >= trace.streams)
+    if outside.any():
+        row = int(np.argmax(outside))
+        last, got = trace.streams - 1, trace.side[row]
+        raise BadInput(f"side must be between 0 and {last}, got {got} at row {row + 1}")
+
+
+def _check_joins(trace: JoinTrace) -> None:
+    shape = Shape(trace.joins)
+    if (shape.streams, shape.attributes) != (trace.streams, trace.attributes):
+        raise BadInput(
+            f"joins must use the streams up to {trace.streams - 1} and the attributes up to "
+            f"{trace.attributes - 1}, got {trace.joins}"
+        )
+
+
+def _check_order(trace: JoinTrace) -> None:
+    back = trace.time[1:] < trace.time[:-1]  # a difference could overflow
+    if back.any():
+        row = int(np.argmax(back)) + 1
+        raise BadInput(
+            f"time must not go back, got {trace.time[row]} after {trace.time[row - 1]}"
+            f" at row {row + 1}; sort the rows by time"
+        )
+
+
+def _check_together(trace: JoinTrace) -> None:
+    if not trace.together:
+        return
+    in_order = np.array_equal(trace.side, np.arange(len(trace)) % trace.streams)
+    if in_order and len(trace) % trace.streams == 0:
+        step = trace.time.reshape(-1, trace.streams)
+        if (step == step[:, :1]).all() and (step[1:, 0] > step[:-1, 0]).all():
+            return
+    raise BadInput("together=True needs one row of every stream at each step, in stream order")
