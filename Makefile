@@ -12,7 +12,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 PYTEST := $(BIN)/python -m pytest -q
 PARALLEL := -n $(WORKERS) --dist worksteal
 # The kernels' tests run twice: compiled, and as plain Python, where an index out of bounds is an error.
-KERNELS := $(wildcard tests/core tests/policies tests/engines tests/counting/test_lossy.py \
+KERNELS := $(wildcard tests/core tests/policies tests/engines tests/profile/test_lossy.py \
 	tests/precision/test_simulator_kernel.py tests/precision/test_thinning.py \
 	tests/simulate/test_optimum_cache.py tests/simulate/test_repeating.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.counting import LossyCounter, equation_5, steady_entries, theorem_2
+from papers.theory.lossy_space import equation_5, theorem_2
+from penstock.profile.epsilon import steady_entries
+from penstock.profile.lossy import LossyCounter
 
 SKEWS = (0.8, 1.1, 1.3, 1.5)
 EPSILONS = (0.01, 0.001, 0.0001, 0.00001)

@@ -17,8 +17,9 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.profiling import Locality, Profile
-from penstock.profiling import profile as of_arrays
+from penstock.profile.locality import Locality
+from penstock.profile.stream_profile import Profile
+from penstock.profile.stream_profile import profile as of_arrays
 from penstock.simulate.skewed import popularity
 from penstock.spark import profile
 from penstock.spark.session import local

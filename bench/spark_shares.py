@@ -1,7 +1,7 @@
 """Shares by demand beside equal shares and one bucket, on Spark: recall, and time of a micro-batch.
 
 python bench/spark_shares.py --json bench/results/spark_shares.json     # on a quiet machine
-python bench/spark_shares.py --buckets 2 8 32 200 --no-equal --partitions 200
+python bench/spark_shares.py --buckets 2 8 32 200 --no-equal --partitions 200  # their count
 
 Zipf 1.0, a budget of 20 % of the window's rows. The contenders take turns in one session, round
 after round, so that all meet the same machine; compared are the medians of the steady micro-batches

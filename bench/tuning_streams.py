@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from papers.quality.recorded import blocks, numbers, ranges
-from penstock.profiling import Locality
+from penstock.profile.locality import Locality
 from penstock.simulate import GENERATED, JoinTrace, interleave
 from penstock.simulate.skewed import popularity, zipf
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.profiling import distances, permuted
+from penstock.profile.distances import distances
+from penstock.profile.ranked import permuted
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

@@ -3,7 +3,8 @@
 import functools
 from typing import Any
 
-from penstock.profiling import fit_likelihood, fit_squares, permuted, rank_keys
+from penstock.profile.locality_fit import fit_likelihood, fit_squares
+from penstock.profile.ranked import permuted, rank_keys
 from penstock.simulate import grid
 
 from .frame import Experiment, Found, judge

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.counting import LossyCounter, theorem_2
+from penstock.profile.lossy import LossyCounter
 from penstock.simulate import grid
 from penstock.simulate.skewed import popularity
 
+from ..theory.lossy_space import theorem_2
 from .frame import Experiment, Found, judge
 from .lab import Lab
 from .style import legend_below, lines, logarithmic

@@ -4,9 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from penstock.counting import LossyCounter, locality_entries, m_to_epsilon, steady_entries
-from penstock.profiling import Weights, fit_likelihood, permuted, rank_keys
+from penstock.profile.epsilon import m_to_epsilon, steady_entries
+from penstock.profile.locality import Weights
+from penstock.profile.locality_fit import fit_likelihood
+from penstock.profile.lossy import LossyCounter
+from penstock.profile.ranked import permuted, rank_keys
 
+from ..theory.lossy_space import locality_entries
 from .frame import Experiment, Found, judge, span
 from .lab import Lab
 from .streams import TRADES, keys_of

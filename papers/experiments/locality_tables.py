@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.counting import theorem_2
-from penstock.profiling import entropy, fit_likelihood, rank_keys
+from penstock.profile.entropy import conditional
+from penstock.profile.locality_fit import fit_likelihood
+from penstock.profile.ranked import permuted, rank_keys, whole
 
+from ..theory.lossy_space import theorem_2
 from .frame import Experiment, Found, judge
 from .lab import Lab
 from .streams import TRADES, keys_of
@@ -44,12 +46,10 @@ def run_entropies(lab: Lab) -> Found:
     """Measure the entropy of trades, of a random order of them, and of uniform values."""
     rank = rank_keys(keys_of("stock")[: lab.pick(None, 10_000)]).rank
     count = int(rank.max()) + 1
-    found = entropy(rank, fit_likelihood(rank, lab.pick(50, 10)))
-    nats = {
-        "uniform": float(np.log(count)),
-        "permuted": found.permuted * np.log(2),
-        "original": found.stream * np.log(2),
-    }
+    h = lab.pick(50, 10)
+    nats = {"uniform": float(np.log(count))}
+    for name, stream in (("permuted", permuted(rank, 0)), ("original", rank)):
+        nats[name] = conditional(whole(stream), fit_likelihood(stream, h)) * float(np.log(2))
     rows = [{"stream": n, "nats": nats[n], "paper": ENTROPIES[n], "keys": count} for n in nats]
 
     def draw(figure: Any) -> None:

@@ -16,12 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import BadInput
-from penstock.models import benefit
-from penstock.models.base import Model
-from penstock.models.cells import Floats
-from penstock.models.history import Now
-from penstock.models.lasting import Lasting
-from penstock.models.trend import Trend
+from penstock.models import Model, Now, Trend, benefit
+from penstock.models.benefit import Lasting
+from penstock.numeric import Floats
 
 
 def direct(

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.profiling.likelihood import fit_likelihood
-from penstock.profiling.locality import Locality, Weights
-from penstock.profiling.ranks import rank_keys
-from penstock.profiling.squares import fit_squares
+from penstock.profile.locality import Locality, Weights
+from penstock.profile.locality_fit import fit_likelihood, fit_squares
+from penstock.profile.ranked import rank_keys
 from penstock.simulate.skewed import popularity
 
 ESTIMATORS: dict[str, Callable[..., Weights]] = {

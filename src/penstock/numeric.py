@@ -1,14 +1,13 @@
-"""The numerical methods that models and profiles need, in NumPy, Numba and the standard library.
+"""Numerical methods of models and profiles, in NumPy, Numba and the standard library.
 
-Policies fit models while they run, on Spark's executors too, and these few functions are all that
-they would need SciPy for. The tests compare each of them with SciPy.
+Policies fit models at run time, also on Spark's executors, and would need SciPy for these few
+functions only. The tests compare each of them with SciPy.
 """
 
 import math
 from collections.abc import Callable
 from functools import cache
-from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +21,23 @@ Function = Callable[[float], float]
 HALVINGS = 60  # of a bracket: 1e-18 of its width is left
 MOST_STEPS = 100  # towards a minimum; golden sections alone need 50 for 1e-10 of a bracket
 GOLDEN = (3 - math.sqrt(5)) / 2
-MANY = 300  # degrees of freedom, from which an expansion in their inverse is exact to 1e-7
 SQRT_HALF = math.sqrt(0.5)
+
+
+class Estimate(NamedTuple):
+    """A number and its standard error; None if it has no usual one, like a bound or a table."""
+
+    value: float
+    error: float | None = None
+
+    def times(self, factor: float) -> "Estimate":
+        """Return the same estimate in another unit.
+
+        >>> Estimate(2.0, 0.5).times(10)
+        Estimate(value=20.0, error=5.0)
+        """
+        error = None if self.error is None else float(self.error * factor)
+        return Estimate(float(self.value * factor), error)
 
 
 def normal_below(x: ArrayLike) -> Any:
@@ -60,14 +74,6 @@ def student_within(share: float, freedom: int) -> float:
     >>> round(student_within(0.95, freedom=4), 3)
     2.776
     """
-    z = NormalDist().inv_cdf((1 + share) / 2)
-    if freedom >= MANY:
-        terms = (
-            (z**3 + z) / 4,
-            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        )
-        return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
     angle = root(lambda angle: _student_inside(angle, freedom) - share, 0.0, math.pi / 2)
     return math.sqrt(freedom) * math.tan(angle)
 

@@ -55,16 +55,19 @@ def loaded():
     [
         "advisor",
         "cli",
-        "offline",
         "precision",
-        "profiling",
         "report",
-        "simulation",
+        "simulate",
     ],
 )
 def test_a_worker_of_spark_does_not_load(room, loaded):
     assert "penstock.spark" in loaded
     assert [name for name in loaded if name.startswith(f"penstock.{room}")] == []
+
+
+def test_of_profiles_a_worker_of_spark_loads_the_counter_of_frequent_keys_alone(loaded):
+    mine = {name for name in loaded if name.startswith("penstock.profile")}
+    assert mine == {"penstock.profile", "penstock.profile.epsilon", "penstock.profile.lossy"}
 
 
 @pytest.mark.slow

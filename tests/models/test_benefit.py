@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from papers.theory.benefit import joining
 from penstock.errors import BadInput
 from penstock.models import (
     Ar1,
@@ -14,7 +15,6 @@ from penstock.models import (
     Trend,
     Walk,
     caching,
-    joining,
 )
 from tests.models.futures import assert_frequency, futures
 from tests.models.test_contract import ALL, HISTORY, MODELS

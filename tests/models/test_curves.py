@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from papers.theory.heeb import direct
+from penstock.core.worth import LEVEL, LOW, PERIOD, SLOPE, STATIONARY, STEP, X_LOW, X_STEP
 from penstock.errors import BadInput
-from penstock.models import Ar1, Discrete, Known, Now, Seasonal, Stationary, Trend, Walk, curves
-from penstock.models.curves import LEVEL, LOW, PERIOD, SLOPE, STEP, X_LOW, X_STEP, tabulate
-from penstock.models.lasting import Lasting
+from penstock.models import Ar1, Discrete, Known, Now, Seasonal, Stationary, Trend, Walk
+from penstock.models.benefit import Lasting
+from penstock.models.curves import tabulate
 
 EXP = [Lasting("exp", alpha) for alpha in (1.0, 7.5, 40.0)]
 ENDLESS = [Lasting("inf"), Lasting("inv")]
@@ -57,7 +58,7 @@ def test_a_line_between_whole_numbers(caching):
 
 def test_no_slope_is_a_stationary_stream():
     table = tabulate(Trend(0, 3, Discrete.uniform(1)), FIXED)
-    assert table.form == curves.STATIONARY
+    assert table.form == STATIONARY
     assert table.keys.tolist() == [2, 3, 4]
     assert table.worth[1, 0, 0] == pytest.approx([3, 3, 3])
 

@@ -1,3 +1,5 @@
+"""The certain future."""
+
 import pytest
 
 from penstock.errors import BadInput
@@ -11,14 +13,9 @@ def test_what_comes_is_certain():
     assert future.sample(2, 0, history=[5]).tolist() == [7, 7]
 
 
-def test_a_fit_is_certain():
-    fit = Known.fit([4, 4, 6])
-    assert (fit.log_likelihood, fit.free, fit.count) == (0.0, 2, 2)
-
-
 def test_words_beyond_and_other_pasts():
     future = Known([5, 7])
-    with pytest.raises(BadInput, match="length must be at most 1, got 2; nothing more is known"):
+    with pytest.raises(BadInput, match="length must be at most 1, got 2; no more values are known"):
         future.sample(2, 0, history=[5])
     with pytest.raises(BadInput, match="must agree with the known values, got 6 at step 0"):
         future.prob(7, 1, history=[6])

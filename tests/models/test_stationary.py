@@ -42,7 +42,7 @@ def test_uniform_is_found_in_its_unit():
     ("values", "probabilities", "message"),
     [
         ([1, 1], [0.5, 0.5], "values must differ, got 1 twice"),
-        ([1, 2], [1.0], "probabilities must be 2, one a value, got 1"),
+        ([1, 2], [1.0], "probabilities must be 2, one per value, got 1"),
         ([1, 2], [0.5, 0.6], "mass must sum to one, got 1.1"),
         (["a", "b"], [0.5, 0.5], "values must be numeric, got 'a'"),
     ],

@@ -87,5 +87,5 @@ def test_bad_input():
         Trend.fit(np.arange(20), "x")
     with pytest.raises(BadInput, match="data must hold at least 10 values, got 3"):
         Trend.fit([1, 2, 3])
-    with pytest.raises(BadInput, match="what the line leaves of the data must span at most"):
+    with pytest.raises(BadInput, match="the residuals of the line must span at most"):
         Trend.fit([1, 2**40] * 10)

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from papers.theory import heeb
+from papers.theory.benefit import joining as joining_benefit
 from papers.theory.dominance import dominates, strongly_dominates
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Now, Stationary, Trend, Walk
-from penstock.models import benefit as benefits
-from penstock.models.lasting import Lasting, alpha_of
+from penstock.models import caching as caching_benefit
+from penstock.models.benefit import Lasting, alpha_of
 from tests.naive import heeb as naive
 from tests.naive import models as naive_models
 
@@ -76,21 +77,16 @@ def test_bad_input():
         Lasting("linear")
     with pytest.raises(BadInput, match=r"whole number above 0, got 2\.5"):
         Lasting("fixed", 2.5)
-    with pytest.raises(BadInput, match=r"between 0 and 1, got 0\.5 to 1\.5"):
-        Lasting.from_values([1.5, 0.5])
-    with pytest.raises(BadInput, match="must not increase: a tuple held at step 3 was held at 2"):
-        Lasting.from_values([1.0, 0.2, 0.5])
     with pytest.raises(BadInput, match="lifetime must be above 1 step, got 1"):
         alpha_of(1)
     with pytest.raises(BadInput, match="multiple of the slope"):
         heeb.from_neighbour(Trend(2, 0, Discrete.uniform(1)), 4, 0.1, 5, 3, 2.0)
 
 
-def test_an_l_of_ones_own():
-    given_l = Lasting.from_values([1.0, 0.5])
-    assert given_l.of([1, 2, 3]).tolist() == [1.0, 0.5, 0.0]
+def test_every_step_is_weighted_by_l():
     model = Stationary([1, 2], [0.25, 0.75])
-    assert heeb.direct(model, np.array([1, 2]), [], given_l).tolist() == [0.375, 1.125]
+    h = heeb.direct(model, np.array([1, 2]), [], Lasting("inv"), horizon=2)
+    assert h.tolist() == [0.375, 1.125]
 
 
 STREAMS = {
@@ -108,7 +104,7 @@ STREAMS = {
 def test_heeb_never_contradicts_dominance(stream, caching, x, y, alpha):
     model, history = STREAMS[stream]
     ahead = np.arange(1, 121)
-    benefit = benefits.caching if caching else benefits.joining
+    benefit = caching_benefit if caching else joining_benefit
     ecb = [np.asarray(benefit(model, value, ahead, history)) for value in (x, y)]
     for lasting in (Lasting("exp", alpha), Lasting("fixed", round(alpha) + 1)):
         h = [

@@ -1,9 +1,9 @@
 import pytest
 
 from papers.theory.recovery import recover
-from penstock.profiling import Locality
+from penstock.profile.locality import Locality
 from penstock.simulate.skewed import popularity
-from tests.profiling.streams import A, B
+from tests.profile.streams import A, B
 
 
 @pytest.mark.parametrize(("keys", "alpha"), [(50, 0.0), (500, 1.0), (10_000, 1.0)])

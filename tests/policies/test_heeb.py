@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from penstock.engines import Join, Lookup
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk
+from penstock.models.benefit import Lasting
 from penstock.models.curves import WALK_AHEAD
-from penstock.models.lasting import Lasting
 from penstock.policies import ALL
 from tests.marks import long, plain
 from tests.naive import models as naive

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from penstock.core.shape import all_streams
 from penstock.engines import Join
 from penstock.errors import BadInput
-from penstock.profiling import Locality, Weights, fit_likelihood
+from penstock.profile.locality import Locality, Weights
+from penstock.profile.locality_fit import fit_likelihood
 from tests.compare import listed, push_rows, streams
 from tests.marks import long, plain
 from tests.naive.join import TWO_WAY, NaiveJoin

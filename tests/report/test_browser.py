@@ -4,11 +4,11 @@ import pytest
 
 from bench import measured
 from papers.experiments import html as papers
-from penstock.profiling import profile
+from penstock.profile.stream_profile import profile
 from penstock.report import advice as page
 from penstock.report import comparison
 from penstock.report import profile as profile_page
-from tests.profiling.streams import local
+from tests.profile.streams import local
 from tests.report.browser import browser, missing
 from tests.report.made import advice, experiment
 from tests.report.test_pages import REPORT

@@ -2,9 +2,10 @@ import re
 
 import pytest
 
-from penstock.profiling import plots, profile
+from penstock.profile.stream_profile import profile
 from penstock.report import profile as page
-from tests.profiling.streams import local
+from penstock.report import profile_plots as plots
+from tests.profile.streams import local
 from tests.report.checker import Checker
 
 

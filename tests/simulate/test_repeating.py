@@ -1,4 +1,4 @@
-"""Streams of the locality model as a workload; for the model see tests/profiling."""
+"""Streams of the locality model as a workload; for the model see tests/profile."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from penstock.profiling import Locality
+from penstock.profile.locality import Locality
 from penstock.spark import join, metrics
 from tests.spark.plans import Engine, Run, make_plan, rows_of
 from tests.spark.streams import Files, at, run

@@ -10,11 +10,11 @@ import pytest
 
 from penstock import BadInput
 from penstock.errors import BadState
-from penstock.profiling import profile as of_arrays
+from penstock.profile.stream_profile import profile as of_arrays
 from penstock.report.profile import as_html
 from penstock.spark import ProfileStream, profile, saved_profile
 from penstock.spark import profile_stream as streams
-from tests.profiling.streams import local
+from tests.profile.streams import local
 from tests.spark.processes import figures, kill, start
 from tests.spark.streams import Files
 
@@ -83,8 +83,8 @@ def test_a_frame_that_fits_is_profiled_exactly(spark, keys):
     true = of_arrays(some, np.arange(9000))
     found = profile(frame_of(spark, some, np.arange(9000)), "who", "at", rows=ROWS)
     assert found.sampling is None
-    assert (found.reuse.count == true.reuse.count).all()
-    assert (found.distances.count == true.distances.count).all()
+    assert (found.reuse.part == true.reuse.part).all()
+    assert (found.distances.part == true.distances.part).all()
     assert found.likelihood.b == pytest.approx(true.likelihood.b, abs=1e-3)
     assert found.bursts.rate == pytest.approx(true.bursts.rate)
 
@@ -184,7 +184,7 @@ def test_a_batch_that_comes_twice_counts_once(spark, tmp_path, keys):
     add(source, keys[6000:8000], 6000, files=1)
     after = run(spark, source, tmp_path).report()
     assert (before.length, after.length) == (6000, 8000)
-    assert (after.reuse.count == of_arrays(keys[:8000]).reuse.count).all()
+    assert (after.reuse.part == of_arrays(keys[:8000]).reuse.part).all()
 
 
 def test_a_stream_with_gaps_and_nothing_in_it(spark, tmp_path):
@@ -247,7 +247,7 @@ def test_over_spark_connect(spark, tmp_path, keys):
     [
         ("select 1 as key, 1 as at where false", "at least one row with a key and a time, got no"),
         ("select cast(null as int) as key, 1 as at", "got 1 rows that lack one"),
-        ("select 7 as key, id as at from range(50)", "got one value in all 50 rows"),
+        ("select 7 as key, id as at from range(50)", "got one and the same key in all 50 rows"),
         ("select id as key, 1 as at from range(1)", "at least two values"),
         ("select id as kee, id as at from range(9)", "has no column 'key'; did you mean 'kee'?"),
         ("select id as key, id as when from range(9)", "has no column 'at'; it has key, when"),
@@ -266,7 +266,7 @@ def test_options_out_of_range(spark):
     frame = spark.range(20).selectExpr("id % 3 as key", "id as at")
     for options, said in (
         ({"h": 0}, "h must be a whole number of at least 1, got 0"),
-        ({"h": 20}, "h must be below the length of the stream, 20 tuples, got 20"),
+        ({"h": 20}, "h must be below the length of the stream, 20 rows, got 20"),
         ({"rows": 10}, "rows must be a whole number of at least 10000, got 10"),
         ({"checkpoint": "/tmp/x"}, "checkpoint and trigger are for streaming frames"),
     ):

@@ -14,7 +14,7 @@ from ..core.gains import GOALS, PAIRS
 from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
 from ..numeric import Ints
-from ..profiling import fit_zipf
+from ..profile.popularity import fit_zipf
 from ..simulate import cores
 from .advice import Advice, Streams
 from .curves import Curve, draw_curve, draw_roughly, fill_best, grid, middle, refine, rough, upper

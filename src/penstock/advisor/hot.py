@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numeric import Ints
-from ..sampling.keys import hashes, threshold_for
+from ..profile.key_sample import hashes, threshold_for
 
 Floats = NDArray[np.float64]
 

@@ -11,23 +11,23 @@ from .output import AsJson, show_made
 def count(
     file: Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")],
     support: Annotated[
-        float, typer.Option(help="The share of the rows that makes a key frequent.", metavar="S")
+        float, typer.Option(help="Share of the rows that makes a key frequent.", metavar="S")
     ],
     key: Annotated[str, typer.Option(help="The key column, or several: a,b.", metavar="K")] = "key",
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Counts err by at most this share. [support / 10]", metavar="E"),
+        typer.Option(help="Largest error of a counted share. [support / 10]", metavar="E"),
     ] = None,
     memory: Annotated[
         int | None,
-        typer.Option(help="Instead: the most keys held; the error is chosen.", metavar="M"),
+        typer.Option(help="Largest number of keys held; chooses epsilon.", metavar="M"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the frequent keys of a file, with bounds on their counts."""
-    from ..counting import report
+    from ..profile import frequent_keys
     from ..simulate import read_keys
 
     rows = read_keys(file, key=key)
-    made = report.count_keys(rows, Path(file).name, key, support, epsilon, memory)
-    show_made(report.summarise(made) if as_json else report.table(made))
+    made = frequent_keys.count_keys(rows, Path(file).name, key, support, epsilon, memory)
+    show_made(frequent_keys.summarise(made) if as_json else frequent_keys.table(made))

@@ -1,4 +1,4 @@
-"""`penstock profile`: why the keys of a stream come back."""
+"""`penstock profile`: why keys are repeated in a stream."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,19 +19,19 @@ def profile(
     h: Annotated[
         int | None,
         typer.Option(
-            "--h", help="Tuples the locality model looks back on. [what suffices]", metavar="H"
+            "--h", help="Preceding rows in the locality model. [as many as needed]", metavar="H"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random order.", metavar="S")] = 0,
     html: Annotated[
-        Path | None, typer.Option(help="Write a page with pictures.", metavar="PATH")
+        Path | None, typer.Option(help="Write an HTML page with plots.", metavar="PATH")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why the keys of a stream come back: popularity, locality, distances, bursts."""
+    """Show why keys are repeated in a stream: popularity, locality, distances, bursts."""
     from ..extras import need
-    from ..profiling import profile as make_profile
-    from ..profiling import show
+    from ..profile import summary
+    from ..profile.stream_profile import profile as make_profile
     from ..report import profile as page
     from ..report import where_to_write
     from ..simulate import read_stream
@@ -45,4 +45,4 @@ def profile(
         made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)
     if target is not None:
         target.write_text(page.as_html(made), encoding="utf-8")
-    show_made(made.to_json() if as_json else show.overview(made))
+    show_made(made.to_json() if as_json else summary.overview(made))

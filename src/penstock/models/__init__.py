@@ -1,13 +1,17 @@
-"""Models of streams: Pr(X_{t+d} = v | history), sampling, fitting, and the benefit of keeping."""
+"""Models of streams: Pr(X_{t+d} = v | history), samples, fits, and the benefit of keeping a row.
+
+`model.py` says what every model offers. The families are `Stationary`, `Trend`, `Walk`, `Ar1` and
+`Seasonal`; `Known` is the certain future; `best` chooses the family of a stream. `benefit.py` and
+`curves.py` compute what HEEB needs: the benefit of keeping a row, and tables of it.
+"""
 
 from .ar1 import Ar1
-from .base import Model
-from .benefit import caching, joining
-from .fit import Candidate, Choice, best
-from .history import Now
+from .benefit import caching
+from .choice import best
+from .fitting import log_likelihood
 from .known import Known
+from .model import Model, Now
 from .noise import Discrete
-from .record import Estimate, Fit, log_likelihood
 from .seasonal import Seasonal
 from .stationary import Stationary
 from .support import support
@@ -16,11 +20,7 @@ from .walk import Walk
 
 __all__ = [
     "Ar1",
-    "Candidate",
-    "Choice",
     "Discrete",
-    "Estimate",
-    "Fit",
     "Known",
     "Model",
     "Now",
@@ -30,7 +30,6 @@ __all__ = [
     "Walk",
     "best",
     "caching",
-    "joining",
     "log_likelihood",
     "support",
 ]

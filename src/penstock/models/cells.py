@@ -1,6 +1,6 @@
 """Values as whole multiples of a unit: cell k of the line is the value k * unit.
 
-Keys are compared for equality, so a model must give probability to values, not to densities. A
+Keys are compared for equality, so a model must give probabilities of values, not densities. A
 temperature read to a tenth of a degree has the unit 0.1, and 20.7 is cell 207.
 """
 
@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import BadInput
+from ..numeric import Floats, normal_below
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
-OFF = 1e-4  # so far from a whole cell, in units, is still on it: 32-bit floats are no better
-FINEST = 6  # decimals that are tried when a unit is looked for
-FARTHEST = 2.0**61  # from 0, in units; steps between values must fit in 64 bits
-WIDEST = 1 << 22  # cells that a table of probabilities may span
+OFF = 1e-4  # largest distance from a cell, in units: 32-bit floats are no more exact
+FINEST = 6  # decimals tried to find a unit
+FARTHEST = 2.0**61  # distance from 0, in units; steps between values must fit in 64 bits
+WIDEST = 1 << 22  # largest number of cells of a table of probabilities
 _widest = ContextVar("_widest", default=WIDEST)
 
 
 def numbers(name: str, data: ArrayLike) -> np.ndarray:
-    """Return data as a one-dimensional array of numbers; refuse anything else.
+    """Return data as a one-dimensional array of numbers; reject anything else.
 
     >>> numbers("data", [1, 2.5])
     array([1. , 2.5])
@@ -36,7 +36,7 @@ def numbers(name: str, data: ArrayLike) -> np.ndarray:
         raise BadInput(f"{name} must be one column of numbers, got rows of several") from None
     if values.ndim != 1:
         raise BadInput(f"{name} must be one column of numbers, got {values.ndim} dimensions")
-    _refuse_other_kinds(name, values)
+    _reject_other_kinds(name, values)
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
     values = values.astype(np.float64)
@@ -48,7 +48,7 @@ def numbers(name: str, data: ArrayLike) -> np.ndarray:
 
 
 def find_unit(name: str, data: ArrayLike) -> float:
-    """Return the largest unit, a whole number of decimals fine, that all values are multiples of.
+    """Return the largest unit with at most `FINEST` decimals that all values are multiples of.
 
     >>> find_unit("data", [20.7, 18.4, 19.0]), find_unit("data", [10, 40, 30])
     (0.1, 10.0)
@@ -78,7 +78,7 @@ class Grid(NamedTuple):
 
 
 def on_grid(data: ArrayLike, unit: float | None, least: int = 2) -> Grid:
-    """Return data on the cells of a unit: the one that is asked for, or that the data show.
+    """Return data on the cells of a unit: the given one, or the largest that fits the data.
 
     >>> on_grid([20.7, 20.9], unit=None).cell
     array([207, 209])
@@ -86,14 +86,9 @@ def on_grid(data: ArrayLike, unit: float | None, least: int = 2) -> Grid:
     values = numbers("data", data)
     if len(values) < least:
         raise BadInput(f"data must hold at least {least} values, got {len(values)}")
-    unit = find_unit("data", values) if unit is None else check_unit(unit)
+    unit = find_unit("data", values) if unit is None else positive("unit", unit)
     cell = data_cells(values, unit)
     return Grid(to_values(cell, unit), cell, unit)
-
-
-def check_unit(unit: float) -> float:
-    """Return the unit if it is a number above 0."""
-    return positive("unit", unit)
 
 
 def positive(name: str, value: float) -> float:
@@ -111,14 +106,14 @@ def finite(name: str, value: float) -> float:
 
 
 def wanted(v: Any) -> np.ndarray:
-    """Return the values that are asked about as an array; refuse what is no number."""
+    """Return the values asked about as an array; reject what is not a number."""
     many = np.asarray(v)
-    _refuse_other_kinds("v (value of a key)", many)
+    _reject_other_kinds("v (value of a key)", many)
     return many
 
 
 def to_cells(values: Any, unit: float) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the nearest cells of values, and which of the values lie on their cell.
+    """Return the nearest cells of values, and which values lie on their cell.
 
     >>> to_cells([20.7, 20.75], unit=0.1)
     (array([207, 208]), array([ True, False]))
@@ -134,7 +129,7 @@ def to_cells(values: Any, unit: float) -> tuple[Ints, NDArray[np.bool_]]:
 
 
 def data_cells(data: np.ndarray, unit: float) -> Ints:
-    """Return the cells of data; refuse a value that lies between two."""
+    """Return the cells of data; reject a value that lies between two cells."""
     cell, on = to_cells(data, unit)
     far = np.abs(cell.astype(np.float64)) > FARTHEST
     if far.any():
@@ -152,7 +147,7 @@ def data_cells(data: np.ndarray, unit: float) -> Ints:
 
 
 def to_values(cell: Any, unit: float) -> np.ndarray:
-    """Return the values of cells: integers where the unit is a whole number.
+    """Return the values of cells: integers if the unit is a whole number.
 
     >>> to_values([207], unit=0.1)  # and not 20.700000000000003
     array([20.7])
@@ -183,14 +178,25 @@ def spanning(cells: int) -> Iterator[None]:
         _widest.reset(before)
 
 
+def cell_mass(cell: Any, mean: Any, sd: Any) -> Floats:
+    """Return the mass of a normal on [cell - 1/2, cell + 1/2]; all three may be arrays.
+
+    >>> cell_mass(0, mean=0, sd=1).round(6)
+    np.float64(0.382925)
+    """
+    # Computed in the lower tail; in the upper one the difference is lost to rounding.
+    off = -np.abs(cell - np.asarray(mean))
+    return normal_below((off + 0.5) / sd) - normal_below((off - 0.5) / sd)
+
+
 def check_span(what: str, lowest: int, highest: int) -> None:
-    """Refuse a range too wide for a table of probabilities."""
+    """Reject a range too wide for a table of probabilities."""
     span, widest = int(highest) - int(lowest) + 1, _widest.get()
     if span > widest:
         raise BadInput(f"{what} must span at most {widest} units, got {span}; pass a coarser unit=")
 
 
-def _refuse_other_kinds(name: str, values: np.ndarray) -> None:
+def _reject_other_kinds(name: str, values: np.ndarray) -> None:
     if values.dtype.kind not in "iuf" and values.size:
         shown = values.flat[0]
         shown = shown.item() if isinstance(shown, np.generic) else shown

@@ -1,8 +1,4 @@
-"""The known future: every value is certain. Offline optima and tests use it.
-
-Source: section 7.1 of Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD
-2005).
-"""
+"""The certain future: a stream of which all values are known, for offline optima and tests."""
 
 from typing import Any, ClassVar
 
@@ -11,14 +7,13 @@ from numpy.typing import ArrayLike
 
 from ..core.options import at_least
 from ..errors import BadInput
-from .cells import Floats, numbers, wanted
-from .counts import steps
-from .history import Now, now
-from .record import Fit
+from ..numeric import Floats
+from .cells import numbers, wanted
+from .model import History, Now, now, steps
 
 
 class Known:
-    """A stream whose values are all known; after the last one nothing comes.
+    """A stream of which all values are known; after the last one there are none.
 
     >>> Known([4, 7, 4]).prob(4, [1, 2, 3], history=[4]).tolist()
     [0.0, 1.0, 0.0]
@@ -34,36 +29,25 @@ class Known:
     def __repr__(self) -> str:
         return f"Known({len(self.values)} values)"
 
-    def prob(self, v: Any, d: Any, history: ArrayLike | Now) -> Floats:
-        """Return 1 where v is what comes d steps later, else 0."""
+    def prob(self, v: Any, d: Any, history: History) -> Floats:
+        """Return 1 if v is the value d steps later, else 0."""
         end = now(history)
         self._check_agrees(end)
         place = end.time + steps(d)
-        comes = place < len(self.values)
-        value = self.values[np.where(comes, place, 0)] if len(self.values) else 0
-        return ((value == wanted(v)) & comes).astype(np.float64)[()]
+        exists = place < len(self.values)
+        value = self.values[np.where(exists, place, 0)] if len(self.values) else 0
+        return ((value == wanted(v)) & exists).astype(np.float64)[()]
 
-    def sample(self, length: int, seed: int, history: ArrayLike | Now = ()) -> np.ndarray:
-        """Return the next values; `seed` is unused, nothing is drawn."""
+    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
+        """Return the next values; `seed` is not used, because nothing is drawn."""
         at_least("length", length, 0)
         start = now(history).time + 1
         if start + length > len(self.values):
             raise BadInput(
                 f"length must be at most {max(len(self.values) - start, 0)}, got {length};"
-                " nothing more is known"
+                " no more values are known"
             )
         return self.values[start : start + length].copy()
-
-    @classmethod
-    def fit(cls, data: ArrayLike) -> Fit:
-        """Return the data as their own model: certain, and with a parameter for each value.
-
-        >>> Known.fit([1, 2, 3]).free
-        2
-        """
-        model = cls(data)
-        count = max(len(model.values) - 1, 0)
-        return Fit(model, {}, 0.0, count, count)
 
     def _check_agrees(self, end: Now) -> None:
         if end.value is None:

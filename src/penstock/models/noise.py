@@ -7,13 +7,12 @@ from numpy.typing import ArrayLike
 
 from ..core.options import at_least
 from ..errors import BadInput
-from ..numeric import root
-from .cells import Floats, Ints, check_span, finite, numbers, positive
-from .normal import cell_mass
+from ..numeric import Floats, root
+from .cells import Ints, cell_mass, check_span, finite, numbers, positive
 
-ONE = 1e-9  # masses may miss one by so much
-ZERO = 1e-6  # and a mean may miss zero by so much of the standard deviation
-TAIL = 9  # standard deviations; what lies beyond has a mass of 1e-19
+ONE = 1e-9  # largest difference between the sum of all masses and 1
+ZERO = 1e-6  # largest distance of the mean from zero, in standard deviations
+TAIL = 9  # standard deviations; the mass beyond is 1e-19
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +79,7 @@ class Discrete:
 
     @classmethod
     def empirical(cls, samples: ArrayLike) -> "Discrete":
-        """Return how often each whole number occurs among the samples.
+        """Return the distribution of the samples, which are whole numbers.
 
         >>> Discrete.empirical([3, 5, 5, 3]).mass.tolist()
         [0.5, 0.0, 0.5]
@@ -94,12 +93,12 @@ class Discrete:
 
     @property
     def highest(self) -> int:
-        """The largest number that the table holds."""
+        """The largest number in the table."""
         return self.lowest + len(self.mass) - 1
 
     @property
     def support(self) -> Ints:
-        """All numbers that the table holds, also those without mass."""
+        """All numbers in the table, including those without mass."""
         return np.arange(self.lowest, self.highest + 1)
 
     @property
@@ -117,15 +116,6 @@ class Discrete:
         place = np.asarray(x) - self.lowest
         inside = (place >= 0) & (place < len(self.mass))
         return np.where(inside, self.mass[np.where(inside, place, 0)], 0.0)[()]
-
-    def up_to(self, x: ArrayLike) -> Floats:
-        """Return the probability of x or less.
-
-        >>> Discrete.uniform(1).up_to([-2, 0, 9]).round(3).tolist()
-        [0.0, 0.667, 1.0]
-        """
-        total = np.concatenate([[0.0], np.cumsum(self.mass)])
-        return total[np.clip(np.asarray(x) - self.lowest + 1, 0, len(self.mass))]
 
     def draw(self, random: np.random.Generator, count: int) -> Ints:
         """Return `count` independent numbers."""
@@ -157,7 +147,7 @@ class Discrete:
 
 
 def check_zero_mean(noise: Discrete) -> None:
-    """Refuse noise that would shift what it is added to."""
+    """Reject noise that would shift the values that it is added to."""
     if abs(noise.mean) > ZERO * max(noise.sd, 1.0):
         raise BadInput(
             f"noise must have a mean of zero, got {noise.mean:.6g};"

@@ -1,31 +1,28 @@
-"""Which values a stream may bring in the next steps.
+"""Which values can occur in the next steps of a stream.
 
-`prob` answers for the values that it is asked about; whoever adds up over all values, as for the
-chance that two streams bring the same one, must know which to ask about. What lies in the tails of
-a normal, with a mass of 1e-18 and less, is left out.
+`prob` gives the probabilities of given values. A sum over all values, such as the probability that
+two streams have the same one, needs their list. Values in the tails of a normal, with a mass of
+1e-18 or less, are omitted.
 """
 
 import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .ar1 import Ar1, spread
-from .base import Model
-from .cells import Floats, check_span, to_values
-from .history import Now, last, now
+from .ar1 import Autoregression
+from .cells import check_span, to_values
 from .known import Known
+from .model import History, Model, last, now
 from .noise import TAIL
-from .seasonal import Seasonal
 from .stationary import Stationary
 from .trend import Trend
 from .walk import Walk
 
 
 @functools.singledispatch
-def support(model: Model, most: int, history: ArrayLike | Now) -> np.ndarray:
-    """Return the values that may come within the next `most` steps, each once, in order.
+def support(model: Model, most: int, history: History) -> np.ndarray:
+    """Return the values that can occur within the next `most` steps, each once, in order.
 
     >>> from .noise import Discrete
     >>> support(Trend(1, 0, Discrete.uniform(1)), 2, history=[0])
@@ -55,33 +52,18 @@ def _(model: Trend, most: int, history: Any) -> np.ndarray:
 @support.register
 def _(model: Walk, most: int, history: Any) -> np.ndarray:
     here = round(last(history, model.family).value / model.unit)
-    low, high = (
-        edge(most * far, far) for edge, far in ((min, model.step.lowest), (max, model.step.highest))
-    )
-    return _cells(here + low, here + high, model.unit)
+    low, high = model.step.lowest, model.step.highest
+    return _cells(here + min(most * low, low), here + max(most * high, high), model.unit)
 
 
 @support.register
-def _(model: Ar1, most: int, history: Any) -> np.ndarray:
-    ahead = np.arange(1, most + 1)
-    mean = model.mean + model.phi1**ahead * (last(history, model.family).value - model.mean)
-    return _around(mean, spread(model.phi1, model.sigma, ahead), model.unit)
-
-
-@support.register
-def _(model: Seasonal, most: int, history: Any) -> np.ndarray:
-    end, ahead = last(history, model.family), np.arange(1, most + 1)
-    off = end.value - model.season(end.time)
-    mean = model.season(end.time + ahead) + model.phi**ahead * off
-    return _around(mean, spread(model.phi, model.sigma, ahead), model.unit)
-
-
-def _around(mean: Floats, sd: Floats, unit: float) -> np.ndarray:
-    low = np.floor((mean - TAIL * sd).min() / unit)
-    high = np.ceil((mean + TAIL * sd).max() / unit)
+def _(model: Autoregression, most: int, history: Any) -> np.ndarray:
+    ahead, unit = np.arange(1, most + 1), model.unit
+    mean, reach = model.mean_after(ahead, history), TAIL * model.sd_after(ahead)
+    low, high = np.floor((mean - reach).min() / unit), np.ceil((mean + reach).max() / unit)
     return _cells(int(low), int(high), unit)
 
 
 def _cells(lowest: int, highest: int, unit: float) -> np.ndarray:
-    check_span("what may come", lowest, highest)
+    check_span("the values that can occur", lowest, highest)
     return to_values(np.arange(lowest, highest + 1), unit)

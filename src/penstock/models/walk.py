@@ -5,7 +5,7 @@ Source: section 7.5 of Xie, Yang and Chen, "On Joining and Caching Stochastic St
 """
 
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +13,16 @@ from numpy.typing import ArrayLike
 from ..core.options import at_least
 from ..core.rng import source
 from ..errors import BadInput
-from ..numeric import minimum
-from .cells import Floats, Ints, check_unit, finite, on_grid, positive, to_cells, to_values
-from .counts import steps
-from .history import Now, last, now
+from ..numeric import Estimate, Floats, minimum
+from .cells import Ints, cell_mass, finite, on_grid, positive, to_cells, to_values
+from .fitting import Fit, check_kind, fitted
+from .model import History, last, now, steps
 from .noise import Discrete
-from .normal import cell_mass
-from .record import Estimate, Fit, log_likelihood
 
-Kind = Literal["normal", "empirical"]
-KINDS: tuple[Kind, ...] = ("normal", "empirical")
-LEAST = 10  # values, to see enough steps
+KINDS = ("normal", "empirical")
+LEAST = 10  # values, for enough steps
 ROUNDS = 4  # of the search for a drift and an sd
-FAINT = 1e-30  # a mass at the edge of what d steps reach, small enough to forget
+FAINT = 1e-30  # a mass at the edge of d steps that is small enough to omit
 
 
 class Walk:
@@ -43,7 +40,7 @@ class Walk:
     def __init__(self, step: Discrete, start: float = 0, unit: float = 1) -> None:
         self.step = step
         self.start = finite("start", start)
-        self.unit = check_unit(unit)
+        self.unit = positive("unit", unit)
         self._place(self.start)
 
     def __repr__(self) -> str:
@@ -56,11 +53,11 @@ class Walk:
         >>> Walk.normal(drift=0, sd=1).prob(0, 1, history=[0]).round(6)
         np.float64(0.382925)
         """
-        unit = check_unit(unit)
+        unit = positive("unit", unit)
         step = Discrete.rounded(finite("drift", drift) / unit, positive("sd", sd) / unit)
         return cls(step, start, unit)
 
-    def prob(self, v: Any, d: Any, history: ArrayLike | Now) -> Floats:
+    def prob(self, v: Any, d: Any, history: History) -> Floats:
         """Return the probability that d steps lead from the last value to v."""
         cell, on = to_cells(v, self.unit)
         here = self._place(last(history, self.family).value)
@@ -68,8 +65,8 @@ class Walk:
         p = _after_steps(self.step, way.ravel(), ahead.ravel()).reshape(way.shape)
         return np.where(on, p, 0.0)[()]
 
-    def sample(self, length: int, seed: int, history: ArrayLike | Now = ()) -> np.ndarray:
-        """Return how the walk goes on; without a history its first value is the start."""
+    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
+        """Return the continuation of the walk; without a history its first value is the start."""
         at_least("length", length, 0)
         moves = self.step.draw(source(seed), length)
         here = now(history).value
@@ -85,15 +82,14 @@ class Walk:
         return cell
 
     @classmethod
-    def fit(cls, data: ArrayLike, step: Kind = "normal", unit: float | None = None) -> Fit:
-        """Find the likeliest step distribution: a rounded normal, or the steps as counted.
+    def fit(cls, data: ArrayLike, step: str = "normal", unit: float | None = None) -> Fit:
+        """Find the likeliest distribution of steps: a rounded normal, or the counted steps.
 
         >>> fit = Walk.fit(Walk.normal(drift=0.5, sd=2).sample(2000, seed=1))
         >>> [round(fit.parameters[name].value, 1) for name in ("drift", "sd")]
         [0.5, 2.0]
         """
-        if step not in KINDS:
-            raise BadInput(f"step must be one of {', '.join(KINDS)}, got {step!r}")
+        check_kind("step", step, KINDS)
         grid = on_grid(data, unit, LEAST)
         moves, unit = np.diff(grid.cell), grid.unit
         if (moves == moves[0]).all():
@@ -111,8 +107,7 @@ class Walk:
             drift = Estimate(moves.mean(), moves.std() / np.sqrt(len(moves)))
             free = len(np.unique(moves)) - 1
         parameters = {"drift": drift.times(unit), "sd": sd.times(unit)}
-        likely = log_likelihood(model, grid.values)
-        return Fit(model, parameters, likely, free, len(moves), f"{step} steps")
+        return fitted(model, parameters, grid, free, f"{step} steps")
 
 
 def _after_steps(step: Discrete, way: Ints, ahead: Ints) -> Floats:
@@ -122,15 +117,15 @@ def _after_steps(step: Discrete, way: Ints, ahead: Ints) -> Floats:
     sums, taken = step, 1
     for group in np.split(order, np.flatnonzero(np.diff(ahead[order])) + 1):
         while len(group) and taken < ahead[group[0]]:
-            sums, taken = _add(sums, step), taken + 1
+            sums, taken = added(sums, step), taken + 1
         p[group] = sums.of(way[group])
     return p
 
 
-def _add(one: Discrete, other: Discrete) -> Discrete:
-    """Return the distribution of the sum of two, without its faint edges.
+def added(one: Discrete, other: Discrete) -> Discrete:
+    """Return the distribution of the sum of two, without negligible masses at the edges.
 
-    Without trimming the table would grow with d; what matters grows with its square root.
+    Without trimming, the table would grow with d instead of its square root.
     """
     mass = np.convolve(one.mass, other.mass)
     seen = np.flatnonzero(mass > FAINT)
@@ -141,7 +136,7 @@ def _add(one: Discrete, other: Discrete) -> Discrete:
 def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
     """Return the drift and sd of the normal that, rounded, makes the steps likeliest."""
     value, count = np.unique(moves, return_counts=True)
-    rough = np.sqrt(max(moves.var() - 1 / 12, 0.05))  # Sheppard: rounding added a twelfth
+    rough = np.sqrt(max(moves.var() - 1 / 12, 0.05))  # Sheppard: rounding adds a twelfth
 
     def cost(drift: float, log_sd: float) -> float:
         mass = cell_mass(value, drift, np.exp(log_sd))
@@ -153,10 +148,7 @@ def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
         drift = minimum(partial(cost, log_sd=log_sd), mean - 1, mean + 1)
         log_sd = minimum(partial(cost, drift), log_sd - 1, log_sd + 1)
     sd = float(np.exp(log_sd))
-    # Rounding hides a little: the errors are those of a normal a twelfth wider.
+    # Rounding loses a little: the errors are those of a normal with a twelfth more variance.
     wide = np.sqrt(sd**2 + 1 / 12)
-    n = len(moves)
-    return (
-        Estimate(drift, float(wide / np.sqrt(n))),
-        Estimate(sd, float(wide**2 / sd / np.sqrt(2 * n))),
-    )
+    sd_error = float(wide**2 / sd / np.sqrt(2 * len(moves)))
+    return Estimate(drift, float(wide / np.sqrt(len(moves)))), Estimate(sd, sd_error)

@@ -59,7 +59,7 @@ def make_state(
 
     `h` is how many arrivals the model looks back on, `steps` for how many it looks ahead: T.
     """
-    from ..profiling.expectation import FAR
+    from ..profile.locality import FAR
 
     sight = make_foresight(setup, "elba", h, steps)
     near = min(int(sight.steps[0]), FAR)
@@ -85,8 +85,7 @@ def refresh(state: ElbaState) -> ElbaState:
 
 def _unfold(state: ElbaState) -> None:
     """Work out how often something repeats itself within each number of steps."""
-    from ..profiling import Weights
-    from ..profiling.expectation import repeats
+    from ..profile.locality import Weights, repeats
 
     sight = state.sight
     for line in range(len(sight.afresh)):

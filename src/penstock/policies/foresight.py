@@ -93,7 +93,7 @@ def _room(scale: int, h: int) -> int:
 
 def _given(setup: Setup) -> "list[tuple[np.ndarray, float]] | None":
     """Return a and b of every line, if the models given for the streams are of this kind."""
-    from ..profiling import Weights
+    from ..profile.locality import Weights
 
     if setup.models is None or not all(isinstance(each, Weights) for each in setup.models):
         return None
@@ -118,7 +118,7 @@ def refit(sight: Foresight) -> None:
 
 
 def _fit(sight: Foresight, line: int) -> None:
-    from ..profiling import fit_likelihood
+    from ..profile.locality_fit import fit_likelihood
 
     sight.repeat[line], sight.afresh[line] = 0, 1
     came = last_values(sight.recent.history, line)
@@ -132,7 +132,7 @@ def _fit(sight: Foresight, line: int) -> None:
 
 def _look_ahead(sight: Foresight) -> None:
     """Work the sums of columns out."""
-    from ..profiling import Weights, expected
+    from ..profile.locality import Weights, expected
 
     for line in range(len(sight.afresh)):
         weights = Weights(sight.repeat[line], float(sight.afresh[line]))

@@ -11,8 +11,8 @@ from ..errors import BadInput
 from .alphas import FEEDBACK, GIVEN, LIFETIME, grid
 
 if TYPE_CHECKING:  # models bring much of SciPy along, which most joins never need
+    from ..models.benefit import Lasting
     from ..models.curves import Table
-    from ..models.lasting import Lasting
 
 FAMILIES = ("auto", "stationary", "trend", "walk", "ar1", "seasonal")
 LEAST = 256  # arrivals before models are fitted for the first time
@@ -60,7 +60,7 @@ def read_wishes(
     setup: Setup, lasting: str, alpha: str, lifetime: float | None, steps: int
 ) -> Wishes:
     """Return the alphas to have tables for, and who chooses among them."""
-    from ..models.lasting import Lasting, alpha_of
+    from ..models.benefit import Lasting, alpha_of
 
     check_choice("heeb", "L", lasting, KINDS)
     if lasting != "exp":
@@ -134,7 +134,7 @@ def starting_tables(setup: Setup, plan: Plan) -> Tables:
 
 
 def _lastings(plan: Plan) -> "list[Lasting]":
-    from ..models.lasting import Lasting
+    from ..models.benefit import Lasting
 
     return [Lasting(KINDS[plan.kind[0]], float(scale)) for scale in plan.scale]
 

@@ -1,23 +1,23 @@
-"""A profile as a page: why keys come back, in pictures and in figures."""
+"""The HTML page of a profile: plots, and the table of all figures."""
 
 from html import escape
 from itertools import groupby
 
-from ..profiling.plots import all_plots, as_svg
-from ..profiling.profile import Profile
-from ..profiling.words import rows, verdict
+from ..profile.stream_profile import Profile
+from ..profile.summary import rows, verdict
 from .frame import page
+from .profile_plots import all_plots, as_svg
 
 CAPTIONS = {
-    "popularity": "A straight line means a Zipf law: few keys make up most of the stream.",
-    "distance": "Where the stream lies above its random order, keys come back because they came a"
-    " moment ago, not because they are popular.",
-    "hits": "What a cache of so many rows would find, when the last used are kept. The line at the"
-    " top is an unlimited cache.",
-    "locality": "The more of the past the locality model knows, the less is left to popularity."
-    " Where the curve is flat, a longer memory explains nothing more.",
+    "popularity": "A straight line indicates a Zipf law: few keys have most of the rows.",
+    "distance": "Where the stream lies above its random order, keys are repeated because they"
+    " occurred recently, not because they are popular.",
+    "hits": "The hit ratio of a cache of this many rows that evicts the least recently used row."
+    " The horizontal line is an unlimited cache.",
+    "locality": "The more preceding rows the locality model looks back on, the smaller is the share"
+    " of rows drawn by popularity. Where the curve is flat, more rows explain nothing more.",
 }
-BAND = " It was estimated: the truth lies in the band 95 times of 100."
+BAND = " The curve is estimated; in 95 of 100 cases the true value lies within the band."
 
 
 def as_html(made: Profile) -> str:

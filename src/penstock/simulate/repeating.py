@@ -1,4 +1,4 @@
-"""Streams that repeat themselves, drawn from the locality model of `profiling.locality`.
+"""Streams that repeat themselves, drawn from the locality model of `profile.locality`.
 
 *Dealt*, the two streams are one stream whose tuples go left and right in turn, so that a key that
 is frequent now on one side is frequent on the other, as with orders and their trades. Otherwise the
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.options import at_least
 from ..errors import BadInput
-from ..profiling.locality import Locality
+from ..profile.locality import Locality
 from .skewed import popularity
 from .traces import JoinTrace, interleave
 

@@ -29,7 +29,7 @@ from ..advisor.sizes import PAYLOAD
 from ..advisor.stretches import WHOLE, Stretch, choose_stretches
 from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
-from ..profiling import fit_zipf
+from ..profile.popularity import fit_zipf
 from .keyed import KEY, TIME
 
 SIDE, LEFT, RIGHT, ALIKE, STANDS = "side", "left", "right", "alike", "stands"

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from .. import policies
 from ..core.policy import JOINING
-from ..counting import LossyCounter
 from ..engines import Join, standing
 from ..engines.shares import split_budget
 from ..errors import BadInput
+from ..profile.lossy import LossyCounter
 from .chances import FIRST_BYTES
 from .estimate import SUMS, no_sums
 from .packets import from_ipc

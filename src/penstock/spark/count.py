@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..counting import LossyCounter
-from ..counting.shares import check_support, share
 from ..errors import BadInput
+from ..profile.epsilon import check_support, share
+from ..profile.lossy import LossyCounter
 from .packets import from_ipc, settle, to_ipc
 from .plan import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
 from .workers import check_workers

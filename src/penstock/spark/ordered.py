@@ -13,8 +13,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..sampling import Plan, Survey, pack, survey, take, unpack
-from ..sampling.chunk import Arrays
+from ..profile.chunks import Arrays, Plan, Survey, pack, survey, take, unpack
 from .keyed import KEY, TIME
 from .packets import settle
 from .session import partitions

@@ -1,4 +1,4 @@
-"""The profile of a frame: the same record as `penstock.profiling.profile` gives of arrays.
+"""The profile of a frame: the same record as `profile.stream_profile` makes of arrays.
 
 What makes it is imported when it is asked for: every worker of every join imports this file.
 """
@@ -16,7 +16,7 @@ from .plan import as_names
 from .workers import check_workers
 
 if TYPE_CHECKING:
-    from ..profiling import Profile
+    from ..profile.stream_profile import Profile
 
 ROWS, STREAM_ROWS = 1_000_000, 250_000  # in a sample
 FEWEST = 10_000  # rows: with fewer the errors would be larger than what they are errors of

@@ -7,9 +7,11 @@ from pyspark.sql import functions as F
 
 from ..errors import BadInput
 from ..numeric import Ints
-from ..profiling import Profile, fit_zipf
-from ..sampling import Sketch, describe
-from ..sampling.popular import Counted
+from ..profile.popularity import fit_zipf
+from ..profile.sampled_popularity import Counted
+from ..profile.sampled_profile import describe
+from ..profile.sketch import Sketch
+from ..profile.stream_profile import Profile
 from .keyed import KEY
 from .ordered import collected, spread_out, surveyed
 

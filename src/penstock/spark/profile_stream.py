@@ -14,8 +14,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from ..errors import BadInput, BadState
-from ..profiling import Profile
-from ..sampling import Sketch, describe
+from ..profile.sampled_profile import describe
+from ..profile.sketch import Sketch
+from ..profile.stream_profile import Profile
 from .ordered import collected, spread_out, surveyed
 
 KEYS = 4  # one key is sampled for so many rows

@@ -1,0 +1,153 @@
+"""The family of models that describes a stream best.
+
+Every family is fitted to the same discrete values and judged by Schwarz's Bayesian information
+criterion, BIC: twice the negative log-likelihood plus log(n) for every free parameter. The longer
+the stream, the more a parameter must explain, so that the true family is found if there is one.
+Among candidates within `MARGIN` of the lowest, the one with the fewest parameters is chosen. A
+candidate that its own parameters contradict, such as a slope that may be 0, is not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import BadInput
+from ..numeric import chi_square_above
+from . import stationary, trend, walk
+from .ar1 import Ar1
+from .cells import on_grid
+from .fitting import Fit
+from .seasonal import Seasonal, check_period
+from .stationary import Stationary
+from .trend import Trend
+from .walk import Walk
+
+LEAST = 50  # values: with fewer, a walk and an AR(1) look alike
+# Of BIC: strong evidence according to Kass and Raftery (1995). Of 1000 walks of 1000 steps, 88
+# look more like an AR(1), because least squares finds phi below 1; 4 by more than this.
+MARGIN = 6.0
+SURE = 3.0  # standard errors that a slope or phi must differ from 0 by
+CHANCE = 1e-3  # of rejecting a distribution that is right
+POOL = 5.0  # expected count, the smallest for which the chi-square distribution holds
+TURN = -0.25  # correlation of one step with the next; independent values have -0.5, a walk 0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One possible model; `against` says why it cannot be chosen, or is empty."""
+
+    name: str
+    fit: Fit | None
+    against: str = ""
+
+    @property
+    def bic(self) -> float:
+        """The criterion; infinite if there is no fit."""
+        return np.inf if self.fit is None else self.fit.bic
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The fit that was chosen, and all candidates from the lowest BIC up."""
+
+    fit: Fit
+    candidates: list[Candidate]
+
+
+def best(data: ArrayLike, period: float | None = None, unit: float | None = None) -> Choice:
+    """Fit every family to a stream and return the best one, with all candidates.
+
+    period: of the season, in steps; found from the data if it is not given.
+    unit: all values are multiples of it; found from the data if it is not given.
+
+    >>> choice = best(Walk.normal(drift=0, sd=1).sample(2000, seed=1))
+    >>> choice.fit.name
+    'walk (normal steps)'
+    >>> [each.name for each in choice.candidates if not each.against][:3]
+    ['walk (normal steps)', 'ar1', 'walk (empirical steps)']
+    """
+    if period is not None:
+        check_period(period)
+    grid = on_grid(data, unit, LEAST)
+    if (grid.cell == grid.cell[0]).all():
+        raise BadInput(f"data must vary, got {grid.values[0]} every time")
+    tried = [_try(name, fit, grid.values) for name, fit in _families(grid.unit, period)]
+    tried.sort(key=lambda each: each.bic)
+    # Never empty: the counted values always have a fit, and nothing speaks against it.
+    able = [each.fit for each in tried if each.fit is not None and not each.against]
+    near = [fit for fit in able if fit.bic <= able[0].bic + MARGIN]
+    return Choice(min(near, key=lambda fit: (fit.free, fit.bic)), tried)
+
+
+Fitter = Callable[[np.ndarray], Fit]
+
+
+def _families(unit: float, period: float | None) -> list[tuple[str, Fitter]]:
+    families: list[tuple[str, Fitter]] = []
+    for kind in stationary.KINDS:
+        families.append((f"stationary ({kind})", partial(Stationary.fit, kind=kind, unit=unit)))
+    for noise in trend.KINDS:
+        families.append((f"trend ({noise} noise)", partial(Trend.fit, noise=noise, unit=unit)))
+    for step in walk.KINDS:
+        families.append((f"walk ({step} steps)", partial(Walk.fit, step=step, unit=unit)))
+    families.append(("ar1", partial(Ar1.fit, unit=unit)))
+    families.append(("seasonal", partial(Seasonal.fit, period=period, unit=unit)))
+    return families
+
+
+def _try(name: str, fitter: Fitter, data: np.ndarray) -> Candidate:
+    try:
+        fit = fitter(data)
+    except BadInput as refusal:
+        return Candidate(name, None, str(refusal))
+    return Candidate(fit.name, fit, _against(fit, data))
+
+
+def _against(fit: Fit, data: np.ndarray) -> str:
+    """Return why a fit cannot be chosen, or an empty text."""
+    if isinstance(fit.model, Stationary) and fit.detail != "empirical":
+        return _misses_counts(fit.model, data)
+    if isinstance(fit.model, Trend):
+        return _is_zero(fit, "slope")
+    if isinstance(fit.model, Walk):
+        turn = _turn(data)
+        if turn < TURN:
+            return f"consecutive steps have the correlation {turn:.2f}, too low for a walk"
+    if isinstance(fit.model, Ar1):
+        return _is_zero(fit, "phi1")
+    return ""
+
+
+def _is_zero(fit: Fit, name: str) -> str:
+    value, error = fit.parameters[name]
+    if error is not None and abs(value) < SURE * error:
+        return f"{name} {value:.4g} ± {error:.2g} may be 0"
+    return ""
+
+
+def _misses_counts(model: Stationary, data: np.ndarray) -> str:
+    """Test the counts of values against a smooth distribution (Pearson's chi-square).
+
+    BIC counts a parameter for every different value, too many for a long tail of rare values: a
+    skewed popularity would seem uniform. Neighbours are pooled until `POOL` are expected.
+    """
+    place = np.searchsorted(model.values, data)
+    count = np.bincount(place, minlength=len(model.values))
+    expected = len(data) * model.probabilities
+    pool = (np.cumsum(expected) / POOL).astype(np.int64)
+    seen, due = np.bincount(pool, count), np.bincount(pool, expected)
+    kept = due > 0  # a popular value may fill several pools; the others stay empty
+    square = float(((seen - due)[kept] ** 2 / due[kept]).sum())
+    if chi_square_above(square, max(int(kept.sum()) - 3, 1)) < CHANCE:
+        return f"the counts of values differ from it by more than chance, chi-square {square:.0f}"
+    return ""
+
+
+def _turn(data: np.ndarray) -> float:
+    """Return the correlation of consecutive steps."""
+    moves = np.diff(data).astype(np.float64)
+    moves -= moves.mean()
+    return float(moves[1:] @ moves[:-1] / max(float(moves @ moves), 1e-300))

@@ -1,0 +1,174 @@
+"""How unevenly rows arrive: counts in windows of equal length, at several lengths.
+
+The index of dispersion is the variance of the counts divided by their mean: 1 for a Poisson
+process, 0 for equal counts, and increasing with the window where bursts last. The ratio of peak to
+mean is the load that a memory sized by the mean rate must withstand.
+
+A window holds about 10, 100, ... rows on average, is a whole number of ticks of the clock (rounded
+times would otherwise look like bursts), and there are at least `LEAST` windows. Rows after the last
+whole window are not counted.
+
+`bursts` computes this from all times. `Arrivals` counts times in bins of bounded number, for a
+stream of which only samples are kept; its windows are multiples of a bin.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import BadInput
+from ..numeric import Floats, Ints
+from .ranked import no_numbers
+
+SIZES = (10, 100, 1_000, 10_000, 100_000)  # rows in a window, on average
+LEAST, MOST = 20, 10_000_000  # windows
+
+Times = Ints | Floats
+
+
+class Scale(NamedTuple):
+    """The counts in windows of one length."""
+
+    window: float  # in the unit of the times
+    windows: int
+    mean: float  # rows in a window
+    dispersion: float  # variance of the counts divided by their mean
+    peak: float  # the largest count divided by the mean
+
+
+class Bursts(NamedTuple):
+    """Arrival rates."""
+
+    span: float  # from the first time to the last
+    rate: float  # rows per unit of time
+    scales: tuple[Scale, ...]  # from the shortest window up; empty if the stream is too short
+
+
+def bursts(times: ArrayLike) -> Bursts:
+    """Return how unevenly rows arrive; times must be in order.
+
+    >>> regular = bursts(np.arange(0, 30_000, 3))
+    >>> [(scale.window, scale.dispersion, scale.peak) for scale in regular.scales]
+    [(30.0, 0.0, 1.0), (300.0, 0.0, 1.0)]
+    """
+    since, tick = _since_start(np.asarray(times))
+    span = _closed(float(since[-1]), len(since))
+    rate = len(since) / span
+    scales = []
+    for window in sorted({_window(size / rate, tick) for size in SIZES}):
+        windows = _windows_in(span, window)
+        if LEAST <= windows <= MOST:
+            place = (since // since.dtype.type(window)).astype(np.int64)
+            count = np.bincount(place[place < windows], minlength=windows)
+            scales.append(_scale(window, windows, count))
+    return Bursts(float(since[-1]), rate, tuple(scales))
+
+
+def _closed(span: float, rows: int) -> float:
+    """Return the span with one more mean gap: n rows have only n - 1 gaps between them."""
+    return span * rows / (rows - 1)
+
+
+def _window(wanted: float, tick: float) -> float:
+    return max(1, round(wanted / tick)) * tick if tick else wanted
+
+
+def _windows_in(span: float, window: float) -> int:
+    return int(span / window * (1 + 1e-12))
+
+
+def _scale(window: float, windows: int, count: Ints) -> Scale:
+    """Return the scale of windows with these counts; windows that are not given are empty."""
+    mean = count.sum() / windows
+    squares = ((count - mean) ** 2).sum() + (windows - len(count)) * mean**2
+    variance = squares / windows
+    return Scale(
+        float(window), windows, float(mean), float(variance / mean), float(count.max() / mean)
+    )
+
+
+def _since_start(times: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the times relative to the first, and the tick of their clock; 0: none is known."""
+    if times.dtype.kind in "mM":
+        times = times.astype(np.int64)
+    if times.ndim != 1 or times.dtype.kind not in "iuf":
+        raise BadInput(f"times must be one column of numbers or timestamps, got {times.dtype}")
+    if len(times) < 2 or not times[-1] > times[0]:
+        raise BadInput(
+            f"times must span some time to show a rate, got {len(times)} that are all the same"
+        )
+    back = ~(times[1:] >= times[:-1])  # catches NaN too
+    if back.any():
+        row = int(np.argmax(back)) + 1
+        raise BadInput(
+            f"times must not go back, got {times[row]} after {times[row - 1]} at row {row + 1};"
+            " sort the stream by time"
+        )
+    if times.dtype.kind == "f":
+        return times - times[0], 0.0
+    since = times.astype(np.uint64) - times[:1].astype(np.uint64)  # wraps around to the right value
+    return since, float(np.gcd.reduce(since))
+
+
+@dataclass(eq=False)
+class Arrivals:
+    """Counts of times in bins of equal width; bins without rows are left out."""
+
+    most: int  # bins
+    origin: float | int = 0  # where bin 0 starts
+    width: float | int = 0  # of a bin; 0: there was no row yet
+    earliest: float | int = 0
+    latest: float | int = 0
+    bin: Ints = field(default_factory=no_numbers)  # ascending
+    count: Ints = field(default_factory=no_numbers)
+
+    def start(self, earliest: float, latest: float, tick: float, rows: int) -> None:
+        """Choose bins for this many expected rows: a bin is the shortest window of `bursts`."""
+        self.origin, self.earliest, self.latest = earliest, earliest, latest
+        span = latest - earliest
+        wanted = max(SIZES[0] * span / max(rows - 1, 1), span / self.most)
+        self.width = _window(wanted, tick) or 1
+
+    def make_room(self, earliest: float, latest: float, tick: float) -> None:
+        """Double the width of the bins until times from the earliest to the latest fit.
+
+        tick: all times are whole multiples of it after the earliest; 0: none is known.
+        """
+        if not self.width:
+            self.origin, self.earliest, self.latest = earliest, earliest, latest
+            self.width = tick or (latest - earliest) / self.most or 1
+        self.earliest, self.latest = min(self.earliest, earliest), max(self.latest, latest)
+        while (self.latest - self.earliest) / self.width > self.most:
+            self.width *= 2
+            self.bin, self.count = _merged(self.bin // 2, self.count)
+
+    def push(self, place: Ints, count: Ints) -> None:
+        """Add counts by bin, as `bins_of` returns them."""
+        self.bin, self.count = _merged(np.append(self.bin, place), np.append(self.count, count))
+
+    def bursts(self) -> Bursts | None:
+        """Return the arrival rates at several scales; None: all rows have the same time."""
+        seen, span = int(self.count.sum()), self.latest - self.earliest
+        if seen < 2 or span <= 0:
+            return None
+        closed = _closed(float(span), seen)
+        scales = []
+        for bins in sorted({max(1, round(s * closed / seen / self.width)) for s in SIZES}):
+            windows = _windows_in(closed, bins * self.width)
+            if windows >= LEAST:
+                place, count = _merged((self.bin - self.bin[0]) // bins, self.count)
+                scales.append(_scale(bins * self.width, windows, count[place < windows]))
+        return Bursts(float(span), seen / closed, tuple(scales))
+
+
+def bins_of(times: Times, origin: float, width: float) -> tuple[Ints, Ints]:
+    """Return the bins that hold times, and the number of times in each."""
+    place = ((times - origin) // width).astype(np.int64)
+    return np.unique(place, return_counts=True)
+
+
+def _merged(place: Ints, count: Ints) -> tuple[Ints, Ints]:
+    value, number = np.unique(place, return_inverse=True)
+    return value, np.bincount(number, count, minlength=len(value)).astype(np.int64)

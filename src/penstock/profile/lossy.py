@@ -1,0 +1,295 @@
+"""Lossy counting: the keys that make up at least a given share of a stream, in little memory.
+
+The stream is cut into buckets of w = 1 / epsilon items. A key that is not held is inserted with a
+count of 1 and a slack: the number of earlier occurrences that may not have been counted, one for
+each completed bucket. At the end of a bucket, keys with count + slack <= number of buckets are
+removed. So after N items, for every key,
+
+    count <= true count <= count + slack,    slack <= epsilon N,
+
+where a key that is not held has count 0 and a slack of one per completed bucket.
+
+Two counters are merged by adding counts and slacks key by key. The bounds hold for the sum: its
+slack is at most epsilon N1 + epsilon N2. So parts of a stream can be counted separately.
+
+Source: Manku, Motwani, "Approximate frequency counts over data streams" (2002); algorithm 2 of the
+locality paper, which prints the current bucket as N / epsilon where epsilon N is meant.
+Departures: `frequent` reports a key if count + slack, not count + epsilon N, reaches the support,
+which misses no key either and reports fewer; merging is an addition.
+"""
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import keymap
+from ..core.jit import jit, kernel
+from ..errors import BadInput, BadState
+from .epsilon import bucket_width, check_support
+
+FORMAT = 1
+SMALLEST, LARGEST = 32, 1 << 15  # entries that a new table has room for
+KEY, COUNT, SLACK = 0, 1, 2  # columns of an entry
+SEEN, USED, PEAK, PRUNED = 0, 1, 2, 3  # places in totals
+
+
+class Frequent(NamedTuple):
+    """Keys and bounds of their counts, the most frequent key first."""
+
+    key: np.ndarray  # int64[found]
+    lowest: np.ndarray  # int64[found]: the smallest possible count; the estimate of the paper
+    highest: np.ndarray  # int64[found]: the largest possible count
+
+
+class LossyCounter:
+    """Counts the keys of a stream with an error of at most `epsilon` times its length.
+
+    epsilon: the error, above 0 and below 1; a tenth of the support asked for is a good choice.
+        About 1 / epsilon keys are held, fewer where the keys are skewed: see `steady_entries`.
+
+    >>> counter = LossyCounter(epsilon=0.05)
+    >>> counter.push([7] * 60 + list(range(100, 140)))
+    >>> counter.frequent(support=0.5)
+    Frequent(key=array([7]), lowest=array([60]), highest=array([60]))
+    >>> counter.count(7), counter.seen, counter.held
+    (60, 100, 1)
+    """
+
+    def __init__(self, epsilon: float | Fraction):
+        self.width = bucket_width(epsilon)  # w in the paper
+        self.epsilon = epsilon
+        # Large enough for skewed keys, of which far fewer than 1 / epsilon are held.
+        self._make_table(max(SMALLEST, min(self.width, LARGEST)))
+        self._totals = np.zeros(4, np.int64)
+
+    @property
+    def seen(self) -> int:
+        """The number of items counted so far: N."""
+        return int(self._totals[SEEN])
+
+    @property
+    def held(self) -> int:
+        """The number of keys held now."""
+        return int(self._totals[USED])
+
+    @property
+    def peak(self) -> int:
+        """The largest number of keys held so far."""
+        return int(self._totals[PEAK])
+
+    @property
+    def peak_pruned(self) -> int:
+        """The largest number of keys held after a bucket was pruned."""
+        return int(self._totals[PRUNED])
+
+    @property
+    def missing(self) -> int:
+        """The largest possible count of a key that is not held."""
+        return self.seen // self.width
+
+    def push(self, keys: Any) -> None:
+        """Count a batch of keys: 64-bit integers, in the order of the stream."""
+        items, start = _as_keys(keys), 0
+        while True:
+            start = _count(self._entry, self._buckets, self._totals, self.width, items, start)
+            if start == len(items):
+                return
+            self._reserve(2 * len(self._entry))
+
+    def count(self, key: int) -> int:
+        """Return the count of a key: never too large, too small by at most epsilon N."""
+        return self.bounds(key)[0]
+
+    def bounds(self, key: int) -> tuple[int, int]:
+        """Return the smallest and the largest possible count of a key."""
+        place = keymap.seek(self._buckets, 0, self._entry[:, KEY], _as_keys([key])[0])
+        if place < 0:
+            return 0, self.missing
+        _, count, slack = self._entry[place].tolist()
+        return count, count + slack
+
+    def frequent(self, support: float | Fraction) -> Frequent:
+        """Return the keys that may have a share of at least `support` of the stream.
+
+        No key with that share is missing; none is returned whose share is below support - epsilon.
+        """
+        least = math.ceil(check_support(support, self.epsilon) * self.seen)
+        found = self.most(self.held)
+        return Frequent(*(column[found.highest >= least] for column in found))
+
+    def most(self, keys: int) -> Frequent:
+        """Return the keys with the highest counts, at most this many."""
+        found = self._entries()
+        found = found[np.lexsort((found[:, KEY], -found[:, COUNT]))][:keys]
+        return Frequent(found[:, KEY], found[:, COUNT], found[:, COUNT] + found[:, SLACK])
+
+    def merge(self, other: "LossyCounter") -> None:
+        """Add the counts of another counter, as if its stream had been part of this one.
+
+        >>> odd, even = LossyCounter(0.1), LossyCounter(0.1)
+        >>> odd.push([1, 3, 1, 1])
+        >>> even.push([2, 1])
+        >>> odd.merge(even)
+        >>> odd.count(1), odd.seen
+        (4, 6)
+        """
+        if other.width != self.width:
+            raise BadInput(
+                f"counters to be merged must have the same epsilon, got {self.epsilon}"
+                f" and {other.epsilon}"
+            )
+        theirs, totals = other._entries(), self._totals
+        self._reserve(self.held + len(theirs))
+        # A key that one of them does not hold may have occurred there without being counted.
+        self._entries()[:, SLACK] += other.missing
+        _add(self._entry, self._buckets, totals, theirs, self.missing, other.missing)
+        totals[SEEN] += other.seen
+        totals[PEAK] = max(self.peak, other.peak, self.held)
+        _prune(self._entry, self._buckets, totals, self.missing)
+        totals[PRUNED] = max(self.peak_pruned, other.peak_pruned, self.held)
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return the whole state as plain arrays, for `restore`."""
+        entries = self._entries()
+        entries = entries[np.argsort(entries[:, KEY])]
+        return {
+            "format": np.array([FORMAT], np.int64),
+            "epsilon": np.array([str(self.epsilon)]),
+            "totals": self._totals.copy(),
+            "key": entries[:, KEY].copy(),
+            "count": entries[:, COUNT].copy(),
+            "slack": entries[:, SLACK].copy(),
+        }
+
+    @classmethod
+    def restore(cls, saved: dict[str, np.ndarray]) -> "LossyCounter":
+        """Return the counter that `save` was called on."""
+        lacking = {"format", "epsilon", "totals", "key", "count", "slack"} - set(saved)
+        if lacking:
+            raise BadState(f"a saved counter must have {', '.join(sorted(lacking))}; got none")
+        if int(saved["format"][0]) != FORMAT:
+            raise BadState(f"a saved counter must be of format {FORMAT}, got {saved['format'][0]}")
+        epsilon = str(saved["epsilon"][0])
+        counter = cls.of(
+            Fraction(epsilon) if "/" in epsilon else float(epsilon),
+            int(saved["totals"][SEEN]),
+            *(saved[name] for name in ("key", "count", "slack")),
+        )
+        counter._totals[:] = saved["totals"]
+        return counter
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: float | Fraction,
+        seen: int,
+        key: np.ndarray,
+        count: np.ndarray,
+        slack: np.ndarray,
+    ) -> "LossyCounter":
+        """Return a counter that has counted `seen` items and holds these entries."""
+        counter = cls(epsilon)
+        counter._reserve(len(key))
+        entries = np.stack((key, count, slack), axis=1)
+        _add(counter._entry, counter._buckets, counter._totals, entries, 0, 0)
+        counter._totals[:] = seen, len(key), len(key), len(key)
+        return counter
+
+    def _entries(self) -> np.ndarray:
+        """Return the entries held, in any order: int64[held, 3]."""
+        return self._entry[: self.held]
+
+    def _make_table(self, room: int) -> None:
+        self._entry = np.zeros((room, 3), np.int64)
+        self._buckets = keymap.make_buckets(room)
+
+    def _reserve(self, room: int) -> None:
+        """Make room for at least this many entries."""
+        held = self._entries()
+        if room > len(self._entry):
+            self._make_table(room)
+            self._entry[: len(held)] = held
+            keymap.fill(self._buckets, 0, held[:, KEY], np.arange(len(held)))
+
+
+def _as_keys(keys: Any) -> np.ndarray:
+    items = np.asarray(keys)
+    if items.size == 0:
+        return np.zeros(0, np.int64)
+    if items.ndim != 1 or items.dtype.kind not in "iu":
+        raise BadInput(
+            f"keys must be a list of integers, got {items.ndim} dimension(s) of {items.dtype};"
+            " number other values first"
+        )
+    if items.dtype == np.uint64:  # the same bits: different keys stay different
+        items = items.view(np.int64)
+    return np.ascontiguousarray(items, np.int64)
+
+
+@jit
+def _find_or_insert(entry, buckets, totals, key, slack):
+    """Return the place of a key; a new one has a count of 0 and this slack."""
+    place = keymap.find(buckets, 0, entry[:, KEY], key)
+    if place < 0:
+        place = totals[USED]
+        totals[USED] += 1
+        entry[place, KEY], entry[place, COUNT], entry[place, SLACK] = key, 0, slack
+        keymap.add(buckets, 0, key, place)
+    return place
+
+
+@kernel
+def _count(entry, buckets, totals, width, keys, start):
+    """Count keys until the table is full, and return the number of keys counted."""
+    seen = totals[SEEN]
+    full = seen // width  # completed buckets: b_current - 1
+    left = width - seen % width
+    i = start
+    while i < len(keys) and totals[USED] < entry.shape[0]:
+        entry[_find_or_insert(entry, buckets, totals, keys[i], full), COUNT] += 1
+        i += 1
+        left -= 1
+        if left == 0:
+            full += 1
+            left = width
+            totals[PEAK] = max(totals[PEAK], totals[USED])
+            _drop_rare(entry, buckets, totals, full)
+            totals[PRUNED] = max(totals[PRUNED], totals[USED])
+    totals[SEEN] = seen + i - start
+    totals[PEAK] = max(totals[PEAK], totals[USED])
+    return i
+
+
+@jit
+def _drop_rare(entry, buckets, totals, full):
+    """Remove the keys with count + slack <= full; the others move up in their order."""
+    kept = 0
+    for place in range(totals[USED]):
+        if entry[place, COUNT] + entry[place, SLACK] > full:
+            for column in range(3):
+                entry[kept, column] = entry[place, column]
+            kept += 1
+    if kept < totals[USED]:
+        totals[USED] = kept
+        buckets[:] = keymap.EMPTY
+        for place in range(kept):
+            keymap.add(buckets, 0, entry[place, KEY], place)
+
+
+@kernel
+def _prune(entry, buckets, totals, full):
+    _drop_rare(entry, buckets, totals, full)
+
+
+@kernel
+def _add(entry, buckets, totals, more, new, known):
+    """Add counts and slacks; a new key has `new` more slack, a known one `known` less."""
+    for i in range(len(more)):
+        used = totals[USED]
+        place = _find_or_insert(entry, buckets, totals, more[i, KEY], new)
+        if totals[USED] == used:
+            entry[place, SLACK] -= known
+        entry[place, COUNT] += more[i, COUNT]
+        entry[place, SLACK] += more[i, SLACK]

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+
+from penstock.errors import BadInput
+from penstock.models import Ar1, Discrete, Seasonal, Trend, Walk, best
+from penstock.simulate import GENERATED
+from penstock.simulate.drifting import floor, roof, tower, walk
+
+
+def side(trace, which):
+    return trace.key[trace.side == which]
+
+
+STREAMS = {
+    "tower": (lambda seed: side(tower(2000, seed), seed % 2), "trend (normal noise)"),
+    "roof": (lambda seed: side(roof(2000, seed), seed % 2), "trend (normal noise)"),
+    "floor": (lambda seed: side(floor(2000, seed), seed % 2), "trend (uniform noise)"),
+    "walk": (lambda seed: side(walk(2000, seed), seed % 2), "walk (normal steps)"),
+    "drifting walk": (lambda seed: Walk.normal(0.5, 3).sample(2000, seed), "walk (normal steps)"),
+    "leaping walk": (
+        lambda seed: Walk(Discrete(-9, [0.5, *[0] * 17, 0.5])).sample(2000, seed),
+        "walk (empirical steps)",
+    ),
+    "ar1": (lambda seed: Ar1(5.59, 0.72, 4.23, 0.1).sample(2000, seed), "ar1"),
+    "turning ar1": (lambda seed: Ar1(5, -0.5, 4).sample(2000, seed), "ar1"),
+    "season": (
+        lambda seed: Seasonal(48, 100, [20, 5], [3, 4], 0.6, 6).sample(2000, seed),
+        "seasonal (period 4",
+    ),
+    "zipf": (
+        lambda seed: GENERATED["zipf"].references(2000, seed, pareto=None).key,
+        "stationary (empirical)",
+    ),
+    "long tail": (
+        lambda seed: GENERATED["zipf"].references(2000, seed, pareto=None, domain=1000).key,
+        "stationary (empirical)",
+    ),
+    "dice": (
+        lambda seed: np.random.default_rng(seed).integers(0, 500, 2000),
+        "stationary (uniform)",
+    ),
+    "waiting times": (
+        lambda seed: np.rint(np.random.default_rng(seed).exponential(1000, 2000)),
+        "stationary (empirical)",
+    ),
+    "names": (
+        lambda seed: np.random.default_rng(seed).integers(0, 2**60, 2000),
+        "stationary (empirical)",
+    ),
+    "line": (lambda seed: np.arange(seed, 300, 2), "trend (empirical noise)"),
+    "noise far from whole": (
+        lambda seed: Trend(0.3, 0, Discrete(-4, [0.5, *[0] * 7, 0.5])).sample(2000, seed),
+        "trend (empirical noise)",
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize(("stream", "name"), STREAMS.values(), ids=STREAMS)
+def test_recognises(stream, name, seed):
+    choice = best(stream(seed))
+    assert choice.fit.name.startswith(name), choice.candidates
+
+
+def test_the_plainer_of_near_equals():
+    # This walk looks a little more like an AR(1): phi1 below 1 suits it better by chance.
+    choice = best(Walk.normal(0, 1).sample(1000, seed=12))
+    assert choice.candidates[0].name == "ar1"
+    assert choice.fit.name == "walk (normal steps)"
+    assert choice.candidates[0].bic < choice.fit.bic < choice.candidates[0].bic + 6
+    assert choice.fit.free < choice.candidates[0].fit.free
+
+
+def test_a_given_period_is_used():
+    data = Seasonal(48, 100, [20], [3], 0.6, 6).sample(1000, seed=1)
+    fit = best(data, period=48).fit
+    assert fit.parameters["period"].value == 48
+
+
+def test_all_candidates_are_of_the_same_data():
+    choice = best(Ar1(3, 0.8, 5).sample(1000, seed=1))
+    fits = [each.fit for each in choice.candidates if each.fit]
+    assert {fit.count for fit in fits} == {999}
+    for fit in fits:
+        assert fit.bic == pytest.approx(fit.free * np.log(999) - 2 * fit.log_likelihood)
+    assert [each.bic for each in choice.candidates] == sorted(
+        each.bic for each in choice.candidates
+    )
+
+
+def test_every_candidate_that_cannot_be_chosen_has_a_reason():
+    choice = best(Walk.normal(0, 1).sample(1000, seed=1))
+    reasons = {each.name: each.against for each in choice.candidates}
+    assert len(reasons) == 10
+    assert "no period beyond chance" in reasons["seasonal"]
+    assert reasons[choice.fit.name] == ""
+
+
+def test_independent_values_are_stationary():
+    fit = best(GENERATED["zipf"].references(2000, 1, pareto=None).key).fit
+    assert fit.model.family == "stationary"
+
+
+def test_the_unit_does_not_change_the_choice():
+    data = Ar1(3, 0.8, 5).sample(1000, seed=1)
+    whole, tenth = best(data), best(data / 10)
+    assert whole.fit.name == tenth.fit.name
+    assert tenth.fit.log_likelihood == pytest.approx(whole.fit.log_likelihood)
+    assert tenth.fit.model.sigma == pytest.approx(whole.fit.model.sigma / 10)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (np.arange(49), "data must hold at least 50 values, got 49"),
+        ([7] * 100, "data must vary, got 7 every time"),
+        (["a", "b"] * 50, "data must be numeric, got 'a'"),
+        ([1.0] * 99 + [float("nan")], "data must hold finite numbers, got nan at place 99"),
+        (np.random.default_rng(1).random(100), "data must be multiples of one unit"),
+    ],
+)
+def test_streams_that_cannot_be_fitted(data, message):
+    with pytest.raises(BadInput, match=message):
+        best(data)
+
+
+def test_bad_options():
+    with pytest.raises(BadInput, match="period must be above 2 steps, got 1"):
+        best(np.arange(100), period=1)
+    with pytest.raises(BadInput, match="unit must be a number above 0, got 0"):
+        best(np.arange(100), unit=0)
