@@ -30,7 +30,7 @@ def after(plan, batches, each=lambda: None):
             share = Share(plan, number)
             if states[number] is not None:
                 share.resume(states[number])
-            now.append(share.take(made))
+            now.append(share.take(made)[1])
             states[number] = share.save()
         taken.append(now)
     return taken
@@ -61,4 +61,4 @@ def test_a_budget_of_another_unit_begins_with_equal_shares():
     share.take(digests(np.random.default_rng(3), 0))
     other = Share(make_plan(budget=9000, buckets=3, in_bytes=True), 0)
     assert other.resume(share.save()) is None
-    assert other.take([]) == 3000
+    assert other.take([]) == (3000, 3000)

@@ -125,8 +125,7 @@ def expected(forecast, held, slot, stream, entries, row):
             product = gain(held, slot, leg)
             for other in range(forecast.width[join]):
                 if other != side:
-                    product *= chance(forecast, entry, join, other)
-                    product *= forecast.often[join, other]
+                    product *= chance(forecast, entry, join, other) * forecast.often[join, other]
             total += product
     return total
 
