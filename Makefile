@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java mosquitto chromium test test-slow lint format demo bench papers lock clean
+.PHONY: help setup java mosquitto chromium test check test-slow lint format demo bench papers lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -41,6 +41,10 @@ ifneq ($(KERNELS),)
 endif
 	@echo "== tests on Spark" # a session for each worker: they mostly wait; 5: there are none
 	@$(WITH_JAVA) $(PYTEST) -n $(WORKERS) --dist loadfile -m "spark and not slow" tests || [[ $$? == 5 ]]
+
+check: setup ## one policy's tests, contract and twin: make check POLICY=lru
+	@test -n "$(POLICY)" || { echo "name a policy: make check POLICY=lru" >&2; exit 2; }
+	@$(PYTEST) -m "not slow" -k "$(POLICY)" tests/policies/test_contract.py tests/policies/test_$(POLICY).py
 
 test-slow: setup java ## the slow tests, which take many minutes
 	@$(WITH_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow

@@ -1,4 +1,4 @@
-"""The most rows that can be matched by who knows how often each key comes, but not when.
+"""The most rows that can be matched knowing how often each key comes, but not when.
 
 Both sides draw their keys independently, row by row, and a key comes with the same chance r on each
 side. Let a row of memory cost a price for each row that passes: then keys have nothing to do with

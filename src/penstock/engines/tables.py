@@ -70,7 +70,7 @@ def claim_slots(free: np.ndarray, live: np.ndarray) -> None:
 def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
     """Return the tables with room for `capacity` tuples.
 
-    `old` are the parts of the tables by name, and nobody else may hold them: each is dropped as
+    `old` are the parts of the tables by name, which nothing else may refer to: each is dropped as
     soon as there is a larger one, so that there are never two of everything.
     """
     shape = form.shape
