@@ -18,14 +18,13 @@ WINDOW = {"time": "ts", "within": "20 seconds", "delay": "10 seconds"}
 
 
 def shares_of(plan, batches) -> list[np.ndarray]:
-    """Return what each bucket may hold in each micro-batch; a side is one partition of it."""
+    """Return what each bucket may hold in each micro-batch, and after it; a side is a partition."""
     ledger = Ledger(plan.joins, plan.buckets, plan.budget, plan.within, bucket_of)
     taken = []
     for side, key, time in batches:
         mine = [(key[side == stream], time[side == stream]) for stream in (0, 1)]
-        taken.append(
-            ledger.take([digest(s, k, t, len(k), plan.within) for s, (k, t) in enumerate(mine)])
-        )
+        after = ledger.take([digest(s, k, t, len(k), plan.within) for s, (k, t) in enumerate(mine)])
+        taken.append((ledger.during, after))
     return taken
 
 
@@ -63,17 +62,19 @@ def test_the_rows_of_the_local_engine(spark, tmp_path, policy):
     shares = shares_of(plan, [(side, key, time + start) for side, key, time, _ in batches])
     for number in range(3):
         engine = Engine(plan, number)
-        for (side, key, time, values), now in zip(batches, shares, strict=True):
-            engine.join.resize(int(now[number]))
+        for (side, key, time, values), (during, after) in zip(batches, shares, strict=True):
+            engine.join.resize(int(during[number]))
             mine = bucket_of(key, 3) == number
             rows = engine.take(side[mine], key[mine], time[mine] + start, values[mine])
             expected.update(row[1:] for row in rows.elements())
+            engine.join.advance(int(time.max()) + start)  # what has expired is not evicted
+            engine.join.resize(int(after[number]))
         evicted += int(engine.join.counters["evicted"].sum())
         held += engine.join.held
     assert found == expected
     assert sum(told.evicted) == evicted > 0
     assert told.rows_held == held <= 25
-    assert told.shares == (shares[-1].min(), shares[-1].max())
+    assert told.shares == (shares[-1][1].min(), shares[-1][1].max())
     assert told.hottest[0][1] >= 1 / 12  # of 12 keys the most frequent one
     assert told.ruling.buckets == {policy.partition(":")[0]: 3}
     assert told.matches == sum(found.values())
