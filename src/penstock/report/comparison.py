@@ -13,10 +13,10 @@ def as_html(report: dict[str, Any]) -> str:
     """Return the page of a comparison; `report` is that of `summarise` with its rows."""
     what = "results" if report["problem"] == "joining" else "hits"
     scores = report["policies"]
-    mortals = [each for each in scores if each["policy"] not in HINDSIGHT] or scores
+    online = [each for each in scores if each["policy"] not in HINDSIGHT] or scores
     by_rows = report.get("goal") == ROWS
     matched = any("matched" in each for each in scores)
-    best = max(mortals, key=lambda each: _reached(each, by_rows))
+    best = max(online, key=lambda each: _reached(each, by_rows))
     title = f"{report['problem'].capitalize()} {report['workload']}"
     lead = _lead(report, best, what, by_rows)
     runs = "" if report["runs"] == 1 else f", means of {report['runs']} runs"
