@@ -12,9 +12,9 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 PYTEST := $(BIN)/python -m pytest -q
 PARALLEL := -n $(WORKERS) --dist worksteal
 # The kernels' tests run twice: compiled, and as plain Python, where an index out of bounds is an error.
-KERNELS := $(wildcard tests/core tests/policies tests/engines tests/profile/test_lossy.py \
+KERNELS := $(wildcard tests/kernel tests/policies tests/engine tests/profile/test_lossy.py \
 	tests/precision/test_simulator_kernel.py tests/precision/test_thinning.py \
-	tests/simulate/test_optimum_cache.py tests/simulate/test_repeating.py tests/bench)
+	tests/simulate/test_optimum_cache.py tests/simulate/test_skewed_repeating.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
 
 help: ## say what can be made
@@ -32,7 +32,7 @@ mosquitto: ## find Mosquitto, or install it (apt-get, where root); without it it
 chromium: ## find Chromium and its driver, or install them (apt-get, where root)
 	@scripts/chromium.sh >/dev/null || true
 
-test: setup java mosquitto chromium lint ## lint, then all tests but the slow ones (some 15 minutes on 2 cores)
+test: setup java mosquitto chromium lint ## lint, then all tests but the slow ones (some 25 minutes on 2 cores the first time)
 	@echo "== tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
 ifneq ($(KERNELS),)
@@ -64,9 +64,10 @@ format: setup ## lay the code out, and mend what ruff can mend
 demo: setup java ## join two real streams live on Spark, and draw recall by policy
 	@$(WITH_JAVA) $(BIN)/penstock demo
 
-bench: setup ## measure every policy, into bench/results
+bench: setup ## measure every policy, and first results with no kernels compiled, into bench/results
 	@mkdir -p bench/results
 	@$(BIN)/python bench/policies.py --json bench/results/policies.json --html bench/results/policies.html
+	@$(BIN)/python bench/cold.py --json bench/results/cold.json
 
 papers: setup ## repeat the experiments of the papers, and write docs/reproduction.md (some 20 minutes of processor time; resumable)
 	@$(BIN)/python -m papers reproduce all --out papers/results

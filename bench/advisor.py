@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from papers.quality.recorded import Rows, caches, joins
 from penstock.advisor import advise_join, advise_lookup
 from penstock.advisor.draw import WORK
-from penstock.engines import Join, Lookup
-from penstock.simulate.unlimited import exact_results
+from penstock.engine import Join, Lookup
+from penstock.simulate.optimum import exact_results
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 JOINS = ("clock", "lru", "fifo", "prob", "lba", "lhd", "gdj:percentile=0.1", "s3fifo")

@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from penstock.engines import Join
+from penstock.engine import Join
 from penstock.simulate.skewed import popularity
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

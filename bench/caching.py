@@ -26,7 +26,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.policies import Rival
-from penstock.engines import Lookup
+from penstock.engine import Lookup
 from penstock.simulate.optimum import lfd
 
 SHARES = (0.01, 0.1, 0.3)  # of the different keys

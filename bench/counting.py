@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from papers.theory.lossy_space import equation_5, theorem_2
-from penstock.profile.epsilon import steady_entries
-from penstock.profile.lossy import LossyCounter
+from penstock.profile.lossy import LossyCounter, steady_entries
 
 SKEWS = (0.8, 1.1, 1.3, 1.5)
 EPSILONS = (0.01, 0.001, 0.0001, 0.00001)

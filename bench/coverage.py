@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from penstock.core.gains import GOALS, PAIRS
-from penstock.engines import Join
-from penstock.spark.bucket import Bucket
+from penstock.engine import Join
+from penstock.kernel.gains import GOALS, PAIRS
 from penstock.spark.metrics import Metrics, read_join
+from penstock.spark.runtime.join_bucket import JoinBucket
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -126,7 +126,7 @@ def run(cell: Cell, seed: int, share: float = SHARE) -> Run:
         exact.push(*mine[:3], emit=False)
         everything += exact.results
         rows += exact.counters["rows_matched"]
-        bucket = Bucket(plan, number)
+        bucket = JoinBucket(plan, number)
         for part in np.array_split(np.arange(len(mine[0])), BATCHES):
             outcome = bucket.take(packets(*(column[part] for column in mine)))
         totals.update(outcome.totals)

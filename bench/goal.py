@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from penstock.engines import Join
+from penstock.engine import Join
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

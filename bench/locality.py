@@ -23,8 +23,8 @@ import pyarrow.csv
 from rich.console import Console
 from rich.table import Table
 
-from penstock.engines import Join
-from penstock.simulate.repeating import locality
+from penstock.engine import Join
+from penstock.simulate.skewed import locality
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("PENSTOCK_DATA", ROOT.parent / "shared" / "data"))

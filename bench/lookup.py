@@ -91,7 +91,7 @@ def measure(case: Case, folder: Path, uri: str) -> dict:
         "spark.sql.streaming.numRecentProgressUpdates": 1000,
         "spark.ui.showConsoleProgress": "false",
     }
-    spark = local(cores=PARTITIONS, memory="4g", **settings)
+    spark = local(cores=PARTITIONS, budget="4g", **settings)
     spark.sparkContext.setLogLevel("ERROR")
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     began = time.perf_counter()
@@ -132,14 +132,14 @@ def _contender(case: Case, stream, uri: str):
     if "in the worker" in case.who:
         return rivals.in_worker(stream, uri, table, case.memory, case.policy)
     relation = Relation(uri, table=table, key="id")
-    return lookup(stream, relation, "k", memory=case.memory, policy=case.policy)
+    return lookup(stream, relation, "k", budget=case.memory, policy=case.policy)
 
 
 def _figures(case: Case, query, done: list) -> dict:
     """Return calls, rows fetched and hits, as far as a contender tells."""
     from bench.lookup_rivals import HABIT
     from penstock.spark import metrics
-    from penstock.spark.enrich.figures import LOOKUP
+    from penstock.spark.metrics import LOOKUP
 
     if case.who == "broadcast join":
         return {}
@@ -147,7 +147,7 @@ def _figures(case: Case, query, done: list) -> dict:
         asked = sum(batch["observedMetrics"][HABIT]["asked"] for batch in done)
         return {"calls": asked, "rows_fetched": asked, "hit_ratio": 1 - asked / case.stream.events}
     if "in the worker" in case.who:
-        told = [batch["observedMetrics"][LOOKUP] for batch in done]
+        told = [batch["observedMetrics"][LOOKUP]["figures"] for batch in done]
         sums = {name: sum(row[name] for row in told) for name in ("calls", "fetched", "hits")}
         ratio = sums["hits"] / case.stream.events
         return {"calls": sums["calls"], "rows_fetched": sums["fetched"], "hit_ratio": ratio}

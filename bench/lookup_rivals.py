@@ -80,7 +80,7 @@ def in_worker(stream: DataFrame, uri: str, table: str, memory: int, policy: str)
 
     relation = Relation(uri, table=table, key="id")
     with patch.object(sys.modules["penstock.spark.lookup"], "run_buckets", stateless):
-        return lookup(stream, relation, "k", memory=memory, policy=policy)
+        return lookup(stream, relation, "k", budget=memory, policy=policy)
 
 
 def remembering(work: Any) -> Callable:
@@ -89,8 +89,8 @@ def remembering(work: Any) -> Callable:
 
     def serve(key: tuple, table: pa.Table) -> pa.Table:
         from bench import lookup_rivals as here
-        from penstock.spark import operator
-        from penstock.spark.results import Outcome
+        from penstock.spark.runtime import operator
+        from penstock.spark.runtime.bucket import Outcome
 
         number = numbers[key[0].as_py()]
         if number not in here._caches:

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from penstock.engines import Lookup
-from penstock.engines.shares import split_budget
-from penstock.spark.buckets import bucket_of
+from penstock.engine import Lookup
+from penstock.engine.shares import split_budget
+from penstock.spark.runtime.labels import bucket_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -3,7 +3,7 @@
 from html import escape
 from typing import NamedTuple
 
-from penstock.report.frame import page, table
+from penstock.report import page, table
 
 
 class Measured(NamedTuple):

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.measured import Measured, as_html
 from penstock import policies
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 
 BUDGETS = (1_000, 100_000, 1_000_000)
 STRETCHES = 32
@@ -111,7 +111,7 @@ def run(budgets: tuple[int, ...], length: int, names: list[str], console: Consol
     joins, keys = joining_trace(length), caching_trace(length)
     report: dict = {"machine": platform.processor() or platform.machine(), "length": length}
     report |= {"joining": {}, "caching": {}, "libcachesim": {}}
-    chosen = [p for p in policies.ALL if p.name in names]
+    chosen = [p for p in policies.BUILT_IN if p.name in names]
     with tempfile.TemporaryDirectory() as folder, Progress(console=console) as progress:
         rival = Rival(keys, Path(folder))
         task = progress.add_task("measuring", total=len(chosen) * len(budgets))
@@ -181,7 +181,7 @@ def main() -> None:
     parser.add_argument("--html", type=Path, help="where to write it as a page")
     parser.add_argument("--length", type=int, default=6_000_000, help="tuples in the trace")
     parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
-    parser.add_argument("--policies", nargs="+", default=[p.name for p in policies.ALL])
+    parser.add_argument("--policies", nargs="+", default=[p.name for p in policies.BUILT_IN])
     options = parser.parse_args()
     console = Console(stderr=True)
     report = run(tuple(options.budgets), options.length, options.policies, console)

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from penstock.precision.thinning import Thinner
-from penstock.spark.precision import thin
 from penstock.spark.session import local
+from penstock.spark.thin import thin
 
 FILES = 8
 SCHEMA = "k long, at timestamp, v double"

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.simulate import interleave
-from penstock.simulate.repeating import locality
+from penstock.simulate.skewed import locality
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -29,8 +29,8 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock import policies
-from penstock.engines import Join, Lookup
-from penstock.policies import ALL
+from penstock.engine import Join, Lookup
+from penstock.policies import BUILT_IN
 
 MB = 2**20
 BUDGETS = (1, 10, 100)
@@ -169,7 +169,7 @@ def table(
     columns = ("engine", "policy", "budget", "arrays", "at N", "at 10 N", "peak", "allowed", "save")
     shown, report = Table(*columns, "arrivals", "ok"), []
     for kind, problem in (("join", "joining"), ("cache", "caching")):
-        known = [each.name for each in ALL if problem in each.problems] + ["auto"]
+        known = [each.name for each in BUILT_IN if problem in each.problems] + ["auto"]
         for policy in [each for each in known if each in names]:
             for budget in budgets:
                 first = max(100_000, 5_000 * budget)
@@ -315,7 +315,7 @@ def main() -> None:
         print(json.dumps(one(json.loads(asked.case))))
         return
     console = Console(width=120)
-    everything = [policy.name for policy in ALL] + ["auto"]
+    everything = [policy.name for policy in BUILT_IN] + ["auto"]
     if asked.what == "table":
         report: Any = table(
             console, asked.policies or everything, asked.budgets, asked.size, asked.seconds

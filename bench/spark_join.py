@@ -6,6 +6,7 @@ ratios within one run mean much.
 
     python bench/spark_join.py --json bench/results/spark_join.json      # half an hour
     python bench/spark_join.py --only stress --json ...                  # one part of it
+    python bench/spark_join.py --beside OTHER                            # and another checkout
 """
 
 import argparse
@@ -30,9 +31,13 @@ from bench.memory import Peak
 from bench.spark_report import draw, show
 from bench.spark_streams import DELAY, SCHEMAS, Workload, write_files
 
+MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 STORE = "spark.sql.streaming.stateStore.providerClass"
 FORMAT = "spark.sql.streaming.join.stateFormatVersion"
+
+
+BESIDE: Path | None = None  # another checkout, whose join runs beside
 
 
 @dataclass(frozen=True)
@@ -44,14 +49,17 @@ class Contender:
     ours: bool = False
     share: float | None = None  # of the window that may be held; None: all of it
     buckets: int | None = None
+    former: bool = False  # the code of another checkout, given by --beside
+    how: str = "inner"
 
 
 OWN = (
-    Contender("spark, in memory"),
+    Contender("spark, in memory", ((STORE, MEMORY),)),
     Contender("spark, RocksDB, format 2", ((STORE, ROCKS), (FORMAT, "2"))),
     Contender("spark, RocksDB, format 4", ((STORE, ROCKS), (FORMAT, "4"))),
 )
 EXACT = Contender("penstock, exact", ours=True)
+FORMER = Contender("penstock before, exact", ours=True, former=True)
 TENTH = Contender("penstock, 10 %", ours=True, share=0.10)
 HUNDREDTH = Contender("penstock, 1 %", ours=True, share=0.01)
 
@@ -69,7 +77,7 @@ class Case:
 
 def cases() -> list[Case]:
     """Return everything that can be measured, part by part."""
-    return [*_sizes(), *_large_window(), *_buckets(), *_stress(), *_long()]
+    return [*_sizes(), *_large_window(), *_flat(), *_how(), *_buckets(), *_stress(), *_long()]
 
 
 def _sizes() -> list[Case]:
@@ -79,15 +87,41 @@ def _sizes() -> list[Case]:
         for rows, (warm, steady) in lengths.items():
             work = Workload(f"{kind}, {rows:,} rows a batch", kind, rows)
             made += [Case("sizes", work, own, warm, steady) for own in OWN]
-            for ours in (EXACT, TENTH, HUNDREDTH):  # cheap, so more of them
+            for ours in (FORMER, EXACT, TENTH, HUNDREDTH):  # cheap, so more of them
                 made.append(Case("sizes", work, ours, 2 * warm, 2 * steady))
     return made
 
 
 def _large_window() -> list[Case]:
-    """Small batches against a state of two million rows: where a blob written anew must hurt."""
-    work = Workload("numeric, 10,000 rows a batch, window of 1,000 s", "numeric", 10_000, 1_000)
-    return [Case("large window", work, who, 10, 10) for who in (*OWN, EXACT, TENTH, HUNDREDTH)]
+    """Small batches against a state of two million rows, and smaller ones against a tenth of it."""
+    made = []
+    for rows, window in ((10_000, 1_000), (1_000, 100)):
+        name = f"numeric, {rows:,} rows a batch, window of {window:,} s"
+        work = Workload(name, "numeric", rows, window)
+        whom = (*OWN, FORMER, EXACT, TENTH, HUNDREDTH)
+        made += [Case("large window", work, who, 15, 25) for who in whom]
+    return made
+
+
+def _flat() -> list[Case]:
+    """Ten thousand rows a batch against ever larger windows."""
+    made = []
+    for window in (10, 100, 1_000, 5_000):
+        name = f"numeric, 10,000 rows a batch, window of {window:,} s"
+        work = Workload(name, "numeric", 10_000, window)
+        made.append(Case("flat", work, EXACT, 15, 105 if window == 1_000 else 25))
+    return made
+
+
+def _how() -> list[Case]:
+    """Outer and semi joins beside Spark's, in large and small batches."""
+    made = []
+    for rows, warm, steady in ((1_000_000, 4, 6), (10_000, 12, 20)):
+        for how in ("left", "semi"):
+            work = Workload(f"{how}, numeric, {rows:,} rows a batch", "numeric", rows)
+            whom = (OWN[0], OWN[2], EXACT, TENTH)
+            made += [Case("how", work, replace(who, how=how), warm, steady) for who in whom]
+    return made
 
 
 def _buckets() -> list[Case]:
@@ -146,6 +180,9 @@ def measure(case: Case, folder: Path) -> dict:
         query.stop()
         done = _with_data(query)[:wanted]
         ours = metrics(query) if case.contender.ours else None
+        written = sum(
+            path.stat().st_size for path in Path(checkpoint, "state").rglob("*") if path.is_file()
+        )
     spark.stop()
     steady = done[case.warm :]
     state = ours.bytes_held if ours else steady[-1]["stateOperators"][0]["memoryUsedBytes"]
@@ -162,6 +199,8 @@ def measure(case: Case, folder: Path) -> dict:
         "peak_jvm_bytes": peak.jvm,
         "peak_python_bytes": peak.python,
         "recall": ours.recall if ours else None,
+        "checkpoint_bytes": written,
+        "all_rows": sum(batch["numInputRows"] for batch in done),
     }
 
 
@@ -184,15 +223,17 @@ def _joined(spark, case: Case, folder: Path):
     ]
     if who.ours:
         budget = None if who.share is None else int(work.window_rows * who.share)
-        times = {"within": f"{work.window} seconds", "delay": f"{DELAY} seconds"}
-        return join(*sides, "k", time="ts", budget=budget, buckets=who.buckets, **times)
+        options = {"within": f"{work.window} seconds", "delay": f"{DELAY} seconds"}
+        if not who.former:
+            options["how"] = who.how
+        return join(*sides, "k", time="ts", budget=budget, buckets=who.buckets, **options)
     left, right = (
         side.withWatermark("ts", f"{DELAY} seconds").alias(name)
         for side, name in zip(sides, "lr", strict=True)
     )
     span = f"interval {work.window} seconds"
     near = F.expr(f"l.k = r.k and l.ts between r.ts - {span} and r.ts + {span}")
-    return left.join(right, near)
+    return left.join(right, near, who.how)
 
 
 def run(chosen: list[Case], out: Path) -> dict:
@@ -219,9 +260,13 @@ def run(chosen: list[Case], out: Path) -> dict:
 def apart(case: Case, folder: str) -> dict:
     """Measure one case in a process of its own, whose JVM may hang at its end: it is ended."""
     number, said = str(cases().index(case)), Path(folder) / "said"
+    root = BESIDE if case.contender.former and BESIDE else Path(__file__).resolve().parents[1]
     command = [sys.executable, __file__, "--one", number, "--folder", folder]
+    environment = os.environ | {"PYTHONPATH": str(root / "src")}
     with open(said, "w+") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=file, stderr=file, env=environment, start_new_session=True
+        )
         try:
             code = process.wait()
         finally:
@@ -241,10 +286,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", help="only these sizes of batches")
     parser.add_argument("--kind", choices=list(SCHEMAS), help="only this kind of payload")
     parser.add_argument("--who", default="", help="only contenders whose name holds this")
+    parser.add_argument("--beside", type=Path, help="another checkout, whose join runs beside")
     parser.add_argument("--show", action="store_true", help="show an earlier report again")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    global BESIDE
+    BESIDE = given.beside
     if given.one is not None:
         print(json.dumps(measure(cases()[given.one], given.folder)))
         return
@@ -255,6 +303,7 @@ def main() -> None:
         chosen = [c for c in chosen if not given.rows or c.work.rows in given.rows]
         chosen = [c for c in chosen if given.who in c.contender.name]
         chosen = [c for c in chosen if given.kind in (None, c.work.kind)]
+        chosen = [c for c in chosen if given.beside or not c.contender.former]
         report = run(chosen, given.json)
     show(report, Console())
     draw(report, given.json.with_suffix(".png"))

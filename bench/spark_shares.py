@@ -13,6 +13,7 @@ a join without a budget.
 import argparse
 import json
 import statistics
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +25,9 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from penstock.engines import Join
-from penstock.spark import assemble, join, metrics
-from penstock.spark.plan import Plan
+from penstock.engine import Join
+from penstock.spark import join, metrics
+from penstock.spark.plan import JoinPlan
 from penstock.spark.session import local
 
 WINDOW, ROWS, KEYS = 20_000, 10_000, 20_000  # rows alive, rows of a micro-batch
@@ -37,7 +38,7 @@ WARM = 6  # micro-batches before the steady ones
 PARTS = {"half of the rows on each side": 0.5, "one row in fifty on the right": 0.02}
 
 
-class EqualPlan(Plan):
+class EqualPlan(JoinPlan):
     """A plan of which each bucket has the same share."""
 
     @property
@@ -89,7 +90,9 @@ def run(spark: Any, folder: Path, who: Contender, policy: str) -> tuple[Any, lis
     ]
     options = {"time": "ts", "within": f"{WINDOW * STEP // 1000} milliseconds", "policy": policy}
     options |= {"delay": "0 seconds", "budget": round(BUDGET * WINDOW), "buckets": who.buckets}
-    with mock.patch.object(assemble, "Plan", EqualPlan if who.equal else Plan):
+    with mock.patch.object(
+        sys.modules["penstock.spark.join"], "JoinPlan", EqualPlan if who.equal else JoinPlan
+    ):
         joined = join(*sides, "k", **options)
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as checkpoint:
         writer = joined.writeStream.format("noop").option("checkpointLocation", checkpoint)

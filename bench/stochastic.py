@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from penstock.engines import Join
+from penstock.engine import Join
 from penstock.models import Discrete, Trend
 from penstock.simulate import Generated, Scenario, compare, summarise
 

@@ -15,8 +15,8 @@ Source: Bristol, "Swinging door trending: adaptive trend recording?" (1990).
 
 import numpy as np
 
-from penstock.core.jit import kernel
 from penstock.errors import BadInput
+from penstock.kernel.jit import kernel
 from penstock.precision.rounding import check_number
 
 

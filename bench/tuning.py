@@ -19,7 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

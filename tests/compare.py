@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup
-from penstock.engines.join import Matches
+from penstock.engine import Join, Lookup
+from penstock.engine.join import Matches
 from tests.naive.choosing import ChoosingJoin, ChoosingLookup
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup

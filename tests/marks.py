@@ -12,3 +12,9 @@ long = pytest.mark.skipif(config.DISABLE_JIT, reason="too many rows for plain Py
 # For properties that take a fixture, which may be the same for all examples. What goes by the clock
 # is left out as in tests/conftest.py.
 UNFIT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+def some(values, often):
+    """Return values for `parametrize` of which most are tried among the slow tests only."""
+    slow = pytest.mark.slow
+    return [each if each in often else pytest.param(each, marks=slow) for each in values]

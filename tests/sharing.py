@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.core.shape import TWO_WAY
-from penstock.engines import Join
-from penstock.engines.ledger import Ledger, digest
-from penstock.engines.shares import split_budget
-from penstock.spark.buckets import bucket_of
+from penstock.engine import Join
+from penstock.engine.ledger import Ledger, digest
+from penstock.engine.shares import split_budget
+from penstock.kernel.shape import TWO_WAY
+from penstock.spark.runtime.labels import bucket_of
 
 
 class Rows(NamedTuple):

@@ -1,6 +1,6 @@
 """The experiments of the five papers, one file for each; `ALL` is the only registry."""
 
-from penstock.core.options import check_word
+from penstock.kernel.options import check_word
 
 from .clock_02 import CLOCK_2
 from .clock_03 import CLOCK_3

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from penstock.models import support
 from penstock.simulate.flowexpect import FlowExpect
 
 from .frame import Experiment, Found, judge
@@ -37,11 +36,10 @@ class Laws:
         found = [self.law(history.time + int(e)).get(int(x), 0.0) for x, e in zip(v.flat, d.flat)]
         return np.array(found).reshape(v.shape)
 
-
-@support.register
-def _(model: Laws, most: int, history: Any) -> np.ndarray:  # type: ignore[misc]
-    laws = [model.law(history.time + d) for d in range(1, most + 1)]
-    return np.unique(np.array([v for law in laws for v in law], np.int64))
+    def support(self, most: int, history: Any) -> np.ndarray:
+        """Return the values that can occur within the next steps."""
+        laws = [self.law(history.time + d) for d in range(1, most + 1)]
+        return np.unique(np.array([v for law in laws for v in law], np.int64))
 
 
 def outcomes() -> list[tuple[float, list[int], list[int]]]:

@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from penstock.profile.locality_fit import fit_likelihood, fit_squares
+from penstock.profile.locality import fit_likelihood, fit_squares
 from penstock.profile.ranked import permuted, rank_keys
 from penstock.simulate import grid
 

@@ -4,10 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.profile.epsilon import m_to_epsilon, steady_entries
-from penstock.profile.locality import Weights
-from penstock.profile.locality_fit import fit_likelihood
-from penstock.profile.lossy import LossyCounter
+from penstock.profile.locality import Weights, fit_likelihood
+from penstock.profile.lossy import LossyCounter, m_to_epsilon, steady_entries
 from penstock.profile.ranked import permuted, rank_keys
 
 from ..theory.lossy_space import locality_entries

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.profile.entropy import conditional
-from penstock.profile.locality_fit import fit_likelihood
+from penstock.profile.locality import conditional, fit_likelihood
 from penstock.profile.ranked import permuted, rank_keys, whole
 
 from ..theory.lossy_space import theorem_2

@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.core.policy import JOINING, Chosen
-from penstock.engines import Join
+from penstock.engine import Join
 from penstock.errors import BadInput
+from penstock.kernel.policy import JOINING, Configured
 from penstock.models import Model
 from penstock.simulate import JoinTrace
-from penstock.simulate.arrivals import arrivals, steps_of
-from penstock.simulate.catalogue import HINDSIGHT, choose
 from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
+from penstock.simulate.player import HINDSIGHT, choose
+from penstock.simulate.traces import arrivals, steps_of
 
 
 def memory_shares(
     trace: JoinTrace,
-    policy: str | Chosen,
+    policy: str | Configured,
     memory: int,
     *,
     within: int | None = None,

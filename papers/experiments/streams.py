@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow.csv
 
 from penstock.simulate import JoinTrace, interleave, measure
-from penstock.simulate.repeating import locality
-from penstock.simulate.skewed import gdj, zipf
+from penstock.simulate.skewed import gdj, locality, zipf
 
 from .lab import data_folder
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.csv
 
-from penstock.core.rng import source
-from penstock.engines import Join
+from penstock.engine import Join
+from penstock.kernel.rng import source
 
 from .lab import data_folder
 from .streams import WEATHER

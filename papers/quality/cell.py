@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from penstock.simulate import JoinTrace, play
-from penstock.simulate.arrivals import arrivals
-from penstock.simulate.unlimited import full_results
+from penstock.simulate.optimum import full_results
+from penstock.simulate.traces import arrivals
 
 from .streams import Arriving, arriving
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from penstock import policies
-from penstock.core.policy import CACHING, JOINING
 from penstock.errors import BadInput
+from penstock.kernel.policy import CACHING, JOINING
 from penstock.simulate import product
 from penstock.simulate.grid import Given
 
@@ -53,7 +53,7 @@ def contenders(stream: Stream) -> list[str]:
     problem = CACHING if stream.caching else JOINING
     fit = [
         policy.name
-        for policy in policies.ALL
+        for policy in policies.BUILT_IN
         if problem in policy.problems
         and not (stream.caching and policy.needs_window)
         and (stream.plain or not policy.plain)

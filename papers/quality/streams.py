@@ -87,7 +87,7 @@ def _generated() -> list[Stream]:
 def _join(name: str, options: dict[str, Any], steps: int) -> Arriving:
     workload = GENERATED[name]
     trace = workload.join(steps, SEED, **options)
-    return Arriving(trace, None if workload.windowed else WINDOW)
+    return Arriving(trace, WINDOW if trace.end is None else None)
 
 
 def _references(name: str, steps: int) -> Arriving:

@@ -1,7 +1,7 @@
 """Dominance: when one tuple is the better one to keep, however long it will be kept.
 
-An ECB (expected cumulative benefit, `papers.theory.benefit` for joins, `penstock.models.benefit`
-for caches) is an array B(1), B(2), ... up to some horizon; nothing is said about later steps.
+An ECB (expected cumulative benefit, `papers.theory.benefit`)
+is an array B(1), B(2), ... up to some horizon; nothing is said about later steps.
 Functions of two ECBs compare along the last axis and broadcast over the others. Where one ECB
 dominates another, some optimal algorithm keeps the first or discards the second; so a set can be
 discarded if each ECB outside dominates each in it.

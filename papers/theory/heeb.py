@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from papers.theory.benefit import caching as caching_benefit
 from penstock.errors import BadInput
-from penstock.models import Model, Now, Trend, benefit
-from penstock.models.benefit import Lasting
+from penstock.models import Model, Now, Trend
+from penstock.models.curves import Lasting
 from penstock.numeric import Floats
 
 
@@ -41,7 +42,7 @@ def direct(
     ahead = np.arange(1, (lasting.horizon if horizon is None else horizon) + 1)
     value = np.atleast_1d(np.asarray(v))
     if caching:
-        total = benefit.caching(model, value[:, None], ahead[None, :], history)
+        total = caching_benefit(model, value[:, None], ahead[None, :], history)
         gain = np.diff(total, axis=1, prepend=0.0)
     else:
         gain = np.asarray(model.prob(value[:, None], ahead[None, :], history))

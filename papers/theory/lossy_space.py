@@ -1,7 +1,7 @@
 """The paper's bounds and estimates of the number of keys that lossy counting holds.
 
 Keys are given by their popularity: the probability of each to occur next. The exact mean in the
-long run is `penstock.profile.epsilon.steady_entries`.
+long run is `penstock.profile.lossy.steady_entries`.
 
 Source: sections 3.2 and 4.2 of Li, Chang, Kollios and Bestavros, "Characterizing and Exploiting
 Reference Locality in Data Stream Applications" (ICDE 2006). Departures: equation 5 counts a
@@ -16,7 +16,7 @@ import numpy as np
 
 from penstock.errors import BadInput
 from penstock.extras import need
-from penstock.profile.epsilon import NEGLIGIBLE, bucket_width, probabilities, share
+from penstock.profile.lossy import NEGLIGIBLE, bucket_width, probabilities, share
 
 
 class LocalityEstimate(NamedTuple):

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.profile.locality import Locality, Weights
-from penstock.profile.locality_fit import fit_likelihood, fit_squares
+from penstock.profile.locality import Locality, Weights, fit_likelihood, fit_squares
 from penstock.profile.ranked import rank_keys
 from penstock.simulate.skewed import popularity
 

@@ -23,10 +23,10 @@ class MissingExtra(PenstockError, ImportError):
     """A package of an extra is not installed."""
 
 
-def need(module: str, who: str) -> Any:
+def need(module: str, part: str) -> Any:
     """Import a module of an optional package, or say which extra installs it.
 
-    who: the part that needs it, as the subject of the sentence.
+    part: what needs it, as the subject of the sentence.
 
     >>> need("scipy.missing", "a bound of the paper")
     Traceback (most recent call last):
@@ -37,7 +37,7 @@ def need(module: str, who: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingExtra(
-            f"{who} needs {package}, which cannot be imported here;"
+            f"{part} needs {package}, which cannot be imported here;"
             f" pip install 'penstock[{EXTRAS[package]}]'"
         ) from error
 

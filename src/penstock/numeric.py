@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .core.jit import kernel
+from .kernel.jit import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from penstock import BadInput
 from penstock.advisor import advise_join, advise_lookup
-from penstock.advisor.advise import TO_JOIN
 from penstock.advisor.words import few_keys
 from penstock.cli import app
-from penstock.engines import Join
-from penstock.simulate.unlimited import first_matches
+from penstock.engine import Join
+from penstock.policies import tried_by_advise
+from penstock.simulate.optimum import first_matches
 
 POLICIES = ("fifo", "lru", "prob")
 
@@ -103,7 +103,8 @@ def test_a_few_keys_that_make_most_results_are_told(made):
 
 
 def test_rate_and_auto_are_tried_like_the_others():
-    assert {"rate", "auto"} <= set(TO_JOIN)
+    for problem in ("joining", "caching"):
+        assert {"rate", "auto"} <= set(tried_by_advise(problem))
     side, key, time = streams(rows=6000)
     made = advise(side, key, time, target=0.6, tried=("fifo", "rate", "auto"))
     curves = {curve.policy: curve for curve in made.curves}
@@ -247,7 +248,7 @@ def test_events_that_look_rows_up(files):
     result = call(files[0], "--lookup", "--on", "who", "--target", 0.5, "--policy", "lru", "--json")
     report = json.loads(result.stdout)
     assert report["problem"] == "caching"
-    assert report["code"].startswith("lookup(events, relation, on='who', memory=")
+    assert report["code"].startswith("lookup(events, relation, on='who', budget=")
 
 
 @pytest.mark.parametrize(

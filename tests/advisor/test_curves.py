@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.advisor.curves import Curve, draw_curve, draw_roughly, fill_best, grid, refine
+from penstock.advisor.curves import BESIDE, ROUGHLY, STEEP, Curve, draw_curve, fill, grid, refine
 from penstock.advisor.replay import Measured
 
 RISING = Curve(
@@ -58,7 +58,7 @@ def test_what_is_beside_a_curve_is_drawn_with_it():
     rows = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500])
     curve = draw_curve("lru", rows, 1.0, replay, beside=True)
     assert asked == [1, 10, 200]  # flat, and one more for the other
-    curve = fill_best(curve, rows, replay)
+    curve = fill(curve, rows, replay, STEEP, BESIDE)
     assert 50 in curve.rows  # where the other one is steep
     assert 2 not in curve.rows
     assert curve.beside.rows.tolist() == curve.rows.tolist()
@@ -75,8 +75,8 @@ def test_a_policy_that_takes_long_is_tried_with_few_memories():
         asked.append(budget)
         return Measured(0.1 if budget < 50 else 0.9, 0.0)
 
-    some, more = np.array([1, 20, 200, 500]), np.array([1, 5, 20, 50, 100, 200, 500])
-    curve = draw_roughly("auto", some, more, 1.0, replay)
+    rows = np.array([1, 5, 20, 50, 100, 200, 500])
+    curve = draw_curve("auto", rows, 1.0, replay, always=[1, 20, 200], steep=ROUGHLY)
     assert asked[:3] == [1, 20, 200]
     assert 50 in asked  # a rise of 0.8
     assert 5 not in asked

@@ -7,15 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.advisor.crowd import may_be_kept, pairs_with
-from penstock.advisor.draw import draw_join
-from penstock.advisor.hot import KeyTable, Limits, Split, split_keys, thinned, weights_of
-from penstock.advisor.live import live_by_bins, live_rows
+from penstock.advisor.draw import (
+    WHOLE,
+    KeyTable,
+    Limits,
+    Split,
+    choose_stretches,
+    split_keys,
+    thinned,
+    weights_of,
+)
 from penstock.advisor.replay import replay_join
-from penstock.advisor.sample import join_sample
-from penstock.advisor.stretches import WHOLE, choose_stretches
-from penstock.engines import Join
-from penstock.simulate.unlimited import first_matches
+from penstock.advisor.sample import (
+    draw_join,
+    join_sample,
+    live_by_bins,
+    live_rows,
+    may_be_kept,
+)
+from penstock.engine import Join
+from penstock.simulate.optimum import exact_results, first_matches
 from tests.naive import advisor as naive
 
 ROW = st.tuples(st.integers(0, 1), st.integers(0, 4), st.integers(0, 3))
@@ -59,7 +70,7 @@ def test_a_weighted_replay_is_that_of_the_twin(drawn, within, budget):
     cold = np.zeros(len(rows), bool)  # a row stands for as many rows of other keys
     sample = join_sample(*columns, cold, within, WHOLE, split)
     full = naive.matches(rows, within)
-    assert sample.matches.sum() == full
+    assert sample.exact.sum() == full
     if full:
         found = naive.weighted_fifo(rows, within, budget)
         said = replay_join(sample, "fifo", budget)
@@ -83,7 +94,7 @@ def test_a_replay_with_crowded_keys_is_that_of_the_twin(drawn, within, budget):
     barred = set(range(len(rows))) - set(kept)
     weighted = [(*row[:3], stands[row[1]]) for row in rows]
     full = naive.matches(weighted, within, barred)
-    assert sample.matches.sum() == pytest.approx(full)
+    assert sample.exact.sum() == pytest.approx(full)
     if full:
         found = naive.weighted_fifo(weighted, within, budget, barred)
         said = replay_join(sample, "fifo", budget)
@@ -99,7 +110,7 @@ def test_pairs_are_those_of_the_twin(drawn, within, barred):
     (side, key, time, _), rows = in_order(drawn)
     kept = np.array([place not in barred for place in range(len(rows))])
     expected = [naive.partners(rows, place, within, barred) for place in range(len(rows))]
-    assert pairs_with(kept, side, key, time, within).tolist() == expected
+    assert exact_results(side, key, time, time + within, kept=kept)[0].tolist() == expected
 
 
 def test_of_a_crowd_about_so_many_are_alive():
@@ -132,7 +143,7 @@ def test_small_streams_are_replayed_as_they_are():
     join = Join("lru", 300, within=2000)
     join.push(side, key, time, emit=False)
     found = replay_join(sample, "lru", 300)
-    assert found.share == pytest.approx(join.results / sample.matches.sum())
+    assert found.share == pytest.approx(join.results / sample.exact.sum())
     assert found.error == 0
     assert live.peak == 2001
     at = first_matches(side, key, time, time + 2000)
@@ -147,7 +158,7 @@ def test_the_goal_decides_what_is_measured_first():
     join.push(side, key, time, emit=False)
     found = replay_join(sample, "prob", 300, goal="rows")
     assert found.share == pytest.approx(join.rows_matched / sample.matchable.sum())
-    assert found.beside.share == pytest.approx(join.results / sample.matches.sum())
+    assert found.beside.share == pytest.approx(join.results / sample.exact.sum())
     assert found.share > 1.2 * replay_join(sample, "prob", 300).beside.share
 
 
@@ -160,7 +171,7 @@ def test_the_ten_hottest_keys_are_counted_with_those_they_stand_for():
     sample = join_sample(side, key, time, weight, key < 3, None, WHOLE, split)
     pairs = [int(np.prod(np.bincount(side[key == each], minlength=2))) for each in range(30)]
     listed = [(count, 1 if each < 3 else 4) for each, count in enumerate(pairs)]
-    assert sample.hot_pairs == pytest.approx(naive.ten_keys(listed))
+    assert sample.top(10) == pytest.approx(naive.ten_keys(listed))
 
 
 @pytest.mark.parametrize("goal", ["pairs", "rows"])

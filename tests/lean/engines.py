@@ -42,7 +42,7 @@ def main():
         "seasonal": np.rint(20 * np.sin(time / 20) + random.normal(0, 2, 600)).astype(np.int64),
     }
     streams["auto"] = streams["ar1"] = streams["seasonal"]
-    specs = [(p, p.name, "trend") for p in (*policies.ALL, policies.AUTO) if p.name != "heeb"]
+    specs = [(p, p.name, "trend") for p in (*policies.known(), policies.AUTO) if p.name != "heeb"]
     heeb = policies.named("heeb")
     specs += [(heeb, f"heeb:model={family}", family) for family in streams]
     for policy, spec, stream in specs:

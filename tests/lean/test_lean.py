@@ -29,7 +29,7 @@ def test_every_online_policy_runs_without_the_optional_packages():
     ("command", "said"),
     [
         ("simulate --workload tower --length 50 --memory 5 --policy opt", "needs ortools"),
-        ("profile {trace} --html {page}", "needs matplotlib"),
+        ("demo precision --out {page}.png", "needs matplotlib"),
     ],
 )
 def test_a_command_says_which_extra_it_needs(command, said, tmp_path):
@@ -67,7 +67,7 @@ def test_a_worker_of_spark_does_not_load(room, loaded):
 
 def test_of_profiles_a_worker_of_spark_loads_the_counter_of_frequent_keys_alone(loaded):
     mine = {name for name in loaded if name.startswith("penstock.profile")}
-    assert mine == {"penstock.profile", "penstock.profile.epsilon", "penstock.profile.lossy"}
+    assert mine == {"penstock.profile", "penstock.profile.lossy"}
 
 
 @pytest.mark.slow

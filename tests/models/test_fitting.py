@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from penstock.models.fitting import regress
+from penstock.models.model import regress
 
 
 def test_the_same_as_statsmodels():

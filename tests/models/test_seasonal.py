@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.models import Now, Seasonal
+from penstock.models.autoregression import find_period, fit_harmonics
 from penstock.models.cells import on_grid
-from penstock.models.seasonal import find_period, fit_harmonics
 from tests.naive import carried as naive
 
 WAVES = {"period": 11.5, "mean": 4, "cosines": [5, 1], "sines": [-2, 3]}

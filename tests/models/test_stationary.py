@@ -53,7 +53,7 @@ def test_bad_tables(values, probabilities, message):
 
 
 def test_bad_fits():
-    with pytest.raises(BadInput, match="kind must be one of empirical, normal, uniform, got 'x'"):
+    with pytest.raises(BadInput, match=r"kind 'x'.*empirical, normal, uniform"):
         Stationary.fit([1, 2], "x")
     with pytest.raises(BadInput, match="data must hold at least 2 values, got 1"):
         Stationary.fit([1])

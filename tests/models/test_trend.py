@@ -83,7 +83,7 @@ def test_bad_input():
         Trend(float("nan"), 0, still)
     with pytest.raises(BadInput, match="intercept must be a finite number, got 'a'"):
         Trend(1, "a", still)
-    with pytest.raises(BadInput, match="noise must be one of normal, uniform, empirical, got 'x'"):
+    with pytest.raises(BadInput, match=r"noise 'x'.*normal, uniform, empirical"):
         Trend.fit(np.arange(20), "x")
     with pytest.raises(BadInput, match="data must hold at least 10 values, got 3"):
         Trend.fit([1, 2, 3])

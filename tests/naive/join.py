@@ -20,7 +20,7 @@ from .tuples import FOREVER, Tuple
 
 COUNTERS = (
     *("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused"),
-    "rows_matched",
+    *("rows_matched", "completed", "unmatched", "unmatched_evicted"),  # the last three: how.py
 )
 ROWS = 65_536  # that are expected where the budget does not tell
 TWO_WAY = (((0, 0), (1, 0)),)  # one join; its legs are attribute 0 of streams 0 and 1

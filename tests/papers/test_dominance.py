@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from papers.theory.benefit import joining
+from papers.theory.benefit import caching, joining
 from papers.theory.dominance import (
     comparable,
     dominated_subset,
@@ -16,7 +16,7 @@ from papers.theory.dominance import (
     strongly_dominates,
 )
 from penstock.errors import BadInput
-from penstock.models import Discrete, Known, Now, Stationary, Trend, Walk, caching
+from penstock.models import Discrete, Known, Now, Stationary, Trend, Walk
 from tests.naive import dominance as naive
 from tests.naive.offline import next_references
 

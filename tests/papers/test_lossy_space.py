@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from papers.theory.lossy_space import equation_5, locality_entries, theorem_2
 from penstock import BadInput
-from penstock.profile.epsilon import steady_entries
-from penstock.profile.lossy import LossyCounter
+from penstock.profile.lossy import LossyCounter, steady_entries
 from tests.naive import space as naive
 
 

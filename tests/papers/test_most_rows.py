@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from papers.theory.most_rows import most_rows
-from penstock.engines import Join
+from penstock.engine import Join
 from penstock.errors import BadInput
 from penstock.simulate.optimum import most_results
 from tests.simulate.rows import columns, matches, streams

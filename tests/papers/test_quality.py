@@ -11,7 +11,7 @@ from papers.quality import cell as cells
 from papers.quality.cell import BEST, FULL, OPTIMUM, first_row, memory_of, quality_cell
 from papers.quality.streams import Arriving, arriving
 from papers.quality.summary import Quality, Share, gather
-from penstock.engines import Join
+from penstock.engine import Join
 from penstock.simulate import JoinTrace, LookupTrace
 from penstock.simulate.optimum import lfd, most_results
 from tests.marks import long

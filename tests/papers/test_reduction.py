@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from papers.theory.reduction import as_join
-from penstock.core.jit import jit
-from penstock.core.policy import REFUSE, Chosen, Policy
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
+from penstock.kernel.jit import jit
+from penstock.kernel.policy import REJECT, Configured, Policy
 from penstock.models import Known
 from penstock.simulate import GENERATED, LookupTrace
 from penstock.simulate.flowexpect import FlowExpect
@@ -34,7 +34,7 @@ def make_state(setup, until):
 @jit
 def soonest(state, held, newcomer, now):
     """Return who was to leave first, the newcomer included. All slots are in use."""
-    worst, least = REFUSE, state.until[held.at[newcomer]["row"]]
+    worst, least = REJECT, state.until[held.at[newcomer]["row"]]
     for slot in range(len(held.at) - 1):
         until = state.until[held.at[slot]["row"]]
         if until < least:
@@ -49,7 +49,7 @@ def scheduled(until):
     """Return a policy that holds each row until the given step."""
     padded = np.zeros(ROWS, np.int64)
     padded[: len(until)] = until
-    return Chosen(SCHEDULED, {"until": padded})
+    return Configured(SCHEDULED, {"until": padded})
 
 
 def decisions(name, keys, budget):

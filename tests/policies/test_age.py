@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, listed, push_rows, streams
 
@@ -94,5 +94,7 @@ def test_none_is_to_learn():
 
 
 def test_is_not_defined_for_caching():
-    with pytest.raises(BadInput, match=r"^policy 'age' is not defined for caching; choose of rand"):
+    with pytest.raises(
+        BadInput, match=r"^policy 'age' is not defined for caching; choose one of rand"
+    ):
         Lookup("age:k=3", 4)

@@ -1,4 +1,4 @@
-"""What every policy must keep, whatever it decides: one suite over `policies.ALL`."""
+"""What every policy must keep, whatever it decides: one suite over `policies.BUILT_IN`."""
 
 import numpy as np
 import pytest
@@ -6,16 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import config
 
-from penstock.engines import Join, Lookup
-from penstock.policies import ALL
+from penstock.engine import Join, Lookup
+from penstock.policies import BUILT_IN
 from tests.compare import assert_same_join, assert_same_lookup, cut, listed, push_rows, streams
 from tests.marks import long
 from tests.naive.offline import lfd_hits
 
 # Every policy by its name, and with all parameters found while running where it can find some.
 SPECS = [
-    *((policy, policy.name) for policy in ALL),
-    *((p, f"{p.name}:" + ",".join(f"{name}=auto" for name in p.tunable)) for p in ALL if p.tunable),
+    *((policy, policy.name) for policy in BUILT_IN),
+    *(
+        (p, f"{p.name}:" + ",".join(f"{name}=auto" for name in p.tunable))
+        for p in BUILT_IN
+        if p.tunable
+    ),
 ]
 JOINING = [spec for policy, spec in SPECS if "joining" in policy.problems]
 CACHING = [spec for policy, spec in SPECS if "caching" in policy.problems]

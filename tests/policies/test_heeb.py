@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk
-from penstock.models.benefit import Lasting
-from penstock.models.curves import WALK_AHEAD
-from penstock.policies import ALL
+from penstock.models.curves import WALK_AHEAD, Lasting
+from penstock.policies import BUILT_IN
 from tests.marks import long, plain
 from tests.naive import models as naive
 from tests.naive.heeb import exponential, fixed
@@ -259,4 +258,4 @@ def test_models_must_fit_the_streams():
 
 
 def test_it_is_registered_with_its_order():
-    assert [policy.name for policy in ALL if policy.ordered] == ["heeb", "hist"]
+    assert [policy.name for policy in BUILT_IN if policy.ordered] == ["heeb", "hist"]

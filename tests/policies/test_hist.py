@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.shape import all_streams
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
+from penstock.kernel.shape import all_streams
 from tests.compare import assert_same_join, assert_same_lookup, cut
 from tests.marks import plain
 

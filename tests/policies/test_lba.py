@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.shape import all_streams
-from penstock.engines import Join
+from penstock.engine import Join
 from penstock.errors import BadInput
-from penstock.profile.locality import Locality, Weights
-from penstock.profile.locality_fit import fit_likelihood
+from penstock.kernel.shape import all_streams
+from penstock.profile.locality import Locality, Weights, fit_likelihood
 from tests.compare import listed, push_rows, streams
 from tests.marks import long, plain
 from tests.naive.join import TWO_WAY, NaiveJoin
@@ -122,10 +121,10 @@ def test_the_weights_are_those_of_the_last_arrivals():
     for line in (0, 1):
         lately = key[line:2048:2][-512:]  # as many as are kept beside a budget of 50 rows
         found = fit_likelihood(np.unique(lately, return_inverse=True)[1], 10)
-        assert saved["policy.0.sight.repeat"][line] == pytest.approx(
+        assert saved["policy.0.locality.repeat"][line] == pytest.approx(
             np.where(found.a < 1e-4, 0, found.a)
         )
-        assert saved["policy.0.sight.known"][line] == 1024
+        assert saved["policy.0.locality.known"][line] == 1024
 
 
 @BOTH

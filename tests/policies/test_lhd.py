@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, streams
 
 
 def without_explorers(cache):
     """Return the cache as if it had its one explorer already: no other will be made."""
-    cache._state.explorers[0] = 1
+    cache._states[0].explorers[0] = 1
     return cache
 
 
@@ -40,11 +40,11 @@ def test_what_is_learned_at_the_8192th_arrival():
     # is hit once in class 0, at the age of 1, once in class 7, and ever after in class 13, 8188
     # times before the lesson. In class 4 one was hit at the age of 4 or 5.
     cache = without_explorers(Lookup("lhd", 8))
-    cache._state.hits[0, 1] = 2.0
-    cache._state.gone[0, 3] = 2.0
-    cache._state.hits[4, 4] = 1.0
+    cache._states[0].hits[0, 1] = 2.0
+    cache._states[0].gone[0, 3] = 2.0
+    cache._states[0].hits[4, 4] = 1.0
     cache.push([5] * 8192)
-    density = cache._state.density
+    density = cache._states[0].density
     # still to come at ages 0 to 3: 5 5 2 2 events, so 14 9 4 2 ages to live; 3 3 0 0 hits
     assert density[0, :5].tolist() == [3 / 14, 3 / 9, 0.0, 0.0, 0.0]
     assert density[7, :3].tolist() == [1 / 2, 1.0, 0.0]
@@ -52,14 +52,14 @@ def test_what_is_learned_at_the_8192th_arrival():
     assert density[4, :6].tolist() == [1 / 6, 1 / 5, 1 / 4, 1 / 3, 1 / 2, 0.0]
     assert density[1, :3].tolist() == [2, 2 / (9 / 8), 2 / (10 / 8)]  # without events: as it was
     # the past fades, and the hit of the 8192th reference itself comes after
-    assert cache._state.gone[0, 3] == 2 * 0.9
-    assert cache._state.hits[13, 1] == pytest.approx(8188 * 0.9 + 1)
+    assert cache._states[0].gone[0, 3] == 2 * 0.9
+    assert cache._states[0].hits[13, 1] == pytest.approx(8188 * 0.9 + 1)
 
 
 def test_an_explorer_stays_until_it_is_64_times_the_budget_old():
     cache = without_explorers(Lookup("lhd", 2))
     cache.push([1])
-    cache._state.explores[cache.find([1])[0]] = True
+    cache._states[0].explores[cache.find([1])[0]] = True
     cache.push(np.arange(2, 129))
     assert cache.resident.tolist() == [1, 128]
     cache.push([129])
@@ -69,7 +69,7 @@ def test_an_explorer_stays_until_it_is_64_times_the_budget_old():
 def test_one_in_a_hundred_explores():
     cache = Lookup("lhd", 1000)
     cache.push(np.random.default_rng(11).integers(0, 5000, 20_000))
-    assert cache._state.explorers[0] == cache._state.explores.sum() == 10
+    assert cache._states[0].explorers[0] == cache._states[0].explores.sum() == 10
 
 
 @given(rows=streams(ends=True), budget=st.integers(1, 8))
@@ -93,7 +93,7 @@ def test_joins_as_its_twin_when_it_draws_and_learns():
 def test_caches_as_its_twin_when_it_learns(budget):
     keys = np.random.default_rng(10).zipf(1.2, 8600) % 400
     cache = assert_same_lookup("lhd", [keys.tolist()], budget, seed=2)
-    assert not np.array_equal(cache._state.density, Lookup("lhd", budget)._state.density)
+    assert not np.array_equal(cache._states[0].density, Lookup("lhd", budget)._states[0].density)
 
 
 def test_bad_parameters():

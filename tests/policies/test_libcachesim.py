@@ -7,7 +7,7 @@ differ within bounds, for reasons that docs/policies.md tells.
 import numpy as np
 import pytest
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.simulate.optimum import lfd
 
 libcachesim = pytest.importorskip(

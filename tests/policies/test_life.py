@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.slots import FOREVER
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
+from penstock.kernel.slots import FOREVER
 from tests.compare import assert_same_join, streams
 
 ADMIT = st.sampled_from(["always", "compete"])
@@ -97,6 +97,6 @@ def test_needs_a_window():
 
 def test_is_not_defined_for_caching():
     with pytest.raises(
-        BadInput, match=r"^policy 'life' is not defined for caching; choose of rand"
+        BadInput, match=r"^policy 'life' is not defined for caching; choose one of rand"
     ):
         Lookup("life", 4)

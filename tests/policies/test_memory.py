@@ -6,14 +6,14 @@ import sys
 import numpy as np
 import pytest
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
-from penstock.policies import ALL
+from penstock.policies import BUILT_IN
 from tests.marks import long
 
 SLOW = {"elba": 10}  # by how much fewer rows are enough
-JOINING = [*(policy.name for policy in ALL if "joining" in policy.problems), "auto"]
-CACHING = [*(policy.name for policy in ALL if "caching" in policy.problems), "auto"]
+JOINING = [*(policy.name for policy in BUILT_IN if "joining" in policy.problems), "auto"]
+CACHING = [*(policy.name for policy in BUILT_IN if "caching" in policy.problems), "auto"]
 ROWS = 60_000
 # Bytes whatever the budget, and for each row of it: with `auto` nine more memories as large as a
 # small one itself, each with some statistics, and the rows remembered.
@@ -126,7 +126,7 @@ def test_another_budget_or_policy_counts_anew(engine):
 SOAK = """
 import resource
 from tests.policies.test_memory import JOINING, pushed
-from penstock.engines import Join
+from penstock.engine import Join
 
 def run(name, rows):
     join = Join(name, 1_000_000, within=5000, in_bytes=True)
@@ -144,6 +144,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 @long
+@pytest.mark.slow
 def test_the_process_grows_no_further_with_ever_new_keys():
     # one after the other under a budget of 1 MB: counts of every key took 80 MB after as many rows
     done = subprocess.run([sys.executable, "-c", SOAK], capture_output=True, text=True, check=True)
@@ -155,7 +156,7 @@ PEAK = """
 import ctypes, gc, sys
 from pathlib import Path
 from tests.policies.test_memory import payload_of, pushed
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 
 def status(name):
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, streams
 
@@ -74,7 +74,7 @@ def test_caches_as_its_twin_with_more_keys_than_it_remembers():
     random = np.random.default_rng(10)
     keys = np.where(random.random(3000) < 0.5, random.integers(0, 50, 3000), np.arange(3000))
     cache = assert_same_lookup("rate", [keys.tolist()], 20)
-    rates = cache._state.forecast.rates
+    rates = cache._states[0].forecast.rates
     assert len(np.unique(keys)) > rates.used[0] == rates.most[0] == 1024 + 3 * 20
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, streams
 

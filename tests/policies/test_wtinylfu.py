@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines import Join, Lookup
+from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, assert_same_lookup, streams
 
@@ -72,7 +72,7 @@ def test_forgets_as_its_twin(budget):
     # 64 or 128 counters a row are halved after 640 or 1280 references, and then sooner
     keys = np.random.default_rng(8).zipf(1.2, 2500) % 500
     cache = assert_same_lookup("wtinylfu", [keys.tolist()], budget, params={"window": 0.2})
-    assert cache._state.sketch.added[0] < 2500
+    assert cache._states[0].sketch.added[0] < 2500
     assert cache.hits > 0
 
 

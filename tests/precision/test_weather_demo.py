@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from penstock.cli import app, weather_demo, weather_pictures
-from penstock.cli.weather_pictures import ASKED, HOURS, SENT, VALUE
+from penstock.cli import app, weather
+from penstock.cli.weather import ASKED_MARK, HOURS, SENT_MARK, VALUE
 from tests.marks import long
 
 pytestmark = [
@@ -23,7 +23,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def made():
-    return weather_demo.run_demo(months=2)
+    return weather.run_demo(months=2)
 
 
 def printed(*parts) -> str:
@@ -55,7 +55,7 @@ def test_narrow_where_queries_are_strict(made):
 
 
 def test_what_it_shows(made):
-    parts = weather_pictures.still(made), weather_demo.comparison(made), weather_demo.moral(made)
+    parts = weather.still(made), weather.comparison(made), weather.moral(made)
     text = printed(*parts)
     assert "…" not in text
     pictures = text.split("Average of three airports")[1:]
@@ -63,23 +63,23 @@ def test_what_it_shows(made):
         track = case.ours.track
         rows = [line[10:] for line in picture.splitlines()[1:13]]
         assert sum(row.count(VALUE) for row in rows) == HOURS
-        assert rows[-1].count(ASKED) == track.asked[-HOURS:].sum()
-        assert rows[-1].count(SENT) == (track.sent & ~track.asked)[-HOURS:].sum()
+        assert rows[-1].count(ASKED_MARK) == track.asked[-HOURS:].sum()
+        assert rows[-1].count(SENT_MARK) == (track.sent & ~track.asked)[-HOURS:].sum()
         assert f"{case.ours.messages:,}" in text
 
 
 def test_nothing_moves_where_there_is_no_terminal(made, capfd):
-    weather_pictures.play(made)
+    weather.play(made)
     assert capfd.readouterr() == ("", "")
 
 
 def test_the_command(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(weather_demo, "run_demo", lambda months: made)
+    monkeypatch.setattr(weather, "run_demo", lambda months: made)
     result = CliRunner().invoke(app, ["demo", "precision", "--json", "--out", str(tmp_path)])
     assert result.exit_code == 0
     told = json.loads(result.stdout)
     assert told["readings"] == made.readings
     assert [case["delta"] for case in told["cases"]] == [case.delta for case in made.cases]
-    assert (tmp_path / weather_pictures.NAME).read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / weather.NAME).read_bytes().startswith(b"\x89PNG")
     result = CliRunner().invoke(app, ["demo", "precision", "--out", str(tmp_path / "a.gif")])
     assert result.exit_code == 2

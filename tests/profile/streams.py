@@ -3,11 +3,10 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from penstock.profile.chunks import survey, take
 from penstock.profile.locality import Locality
 from penstock.profile.popularity import fit_zipf
-from penstock.profile.sampled_popularity import Counted
-from penstock.profile.sketch import Sketch
+from penstock.profile.sampled_profile import Counted
+from penstock.profile.sketch import Sketch, survey, take
 from penstock.simulate.skewed import popularity
 
 A = np.array([0.24, 0.12, 0.1, 0.08, 0.06])  # h = 5

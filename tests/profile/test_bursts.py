@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from penstock import BadInput
 from penstock.profile.bursts import Arrivals, bins_of, bursts
-from penstock.profile.chunks import survey
+from penstock.profile.sketch import survey
 
 
 def test_a_poisson_process_has_an_index_of_1():

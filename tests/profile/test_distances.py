@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from penstock.engines import Lookup
+from penstock.engine import Lookup
 from penstock.profile.distances import Distances, Reuse, distances, reuse, stack_distances
 from penstock.profile.ranked import permuted
 from penstock.simulate import GENERATED

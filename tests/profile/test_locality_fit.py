@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile.locality import Weights
-from penstock.profile.locality_fit import (
+from penstock.profile.locality import (
+    Weights,
     fit_horizon,
     fit_likelihood,
     fit_squares,

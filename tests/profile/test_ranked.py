@@ -5,9 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile.entropy import conditional
-from penstock.profile.locality import Weights
-from penstock.profile.locality_fit import least_squares, likeliest
+from penstock.profile.locality import Weights, conditional, least_squares, likeliest
 from penstock.profile.ranked import link, permuted, previous, rank_keys, whole
 from tests.profile.streams import A, B, few_keys, local
 

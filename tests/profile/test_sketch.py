@@ -4,8 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadState
-from penstock.profile.chunks import Survey, pack, stretch_bounds, survey, take, unpack
-from penstock.profile.sketch import MOST, SampledStretches, Sketch
+from penstock.profile.sketch import (
+    MOST,
+    SampledStretches,
+    Sketch,
+    Survey,
+    pack,
+    stretch_bounds,
+    survey,
+    take,
+    unpack,
+)
 from tests.profile.streams import local, sketched
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.errors import BadInput, Unreachable
 from penstock.relations import Fetcher, Patience, Relation, as_source
-from penstock.relations.patience import ask
-from penstock.spark.enrich.bucket import now
+from penstock.relations.fetching import ask
+from penstock.spark.runtime.lookup_bucket import now
 from tests.patience import PATIENCE
 from tests.relations.postgres import Server, needs_postgres
 

@@ -8,8 +8,7 @@ import pytest
 
 from penstock.errors import BadInput, Unreachable
 from penstock.relations import Fetcher, Patience, as_source
-from penstock.relations.fetching import places
-from penstock.relations.patience import within
+from penstock.relations.fetching import places, within
 from tests.patience import PATIENCE
 
 PROMISED = pa.schema([("k", pa.int64()), ("name", pa.string())])

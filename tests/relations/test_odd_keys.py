@@ -7,9 +7,9 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.relations import Fetcher, Patience, Relation, as_source
-from penstock.relations.patience import ask
+from penstock.relations.fetching import ask
 from penstock.relations.sessions import SESSIONS
-from penstock.spark.enrich.bucket import now
+from penstock.spark.runtime.lookup_bucket import now
 from tests.relations.postgres import Server, needs_postgres
 
 pytest.importorskip("adbc_driver_sqlite", reason="no databases: pip install penstock[databases]")

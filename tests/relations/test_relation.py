@@ -8,7 +8,7 @@ from penstock.errors import BadInput
 from penstock.relations import Relation, as_source
 from penstock.relations.dialects import dialect_of
 from penstock.relations.libpq import read
-from penstock.relations.secrets import address_of, hide
+from penstock.relations.relation import address_of, hide
 
 HERE = "postgresql://app:${PW}@db:5432/shop"
 

@@ -94,7 +94,7 @@ def test_a_comparison_of_joins_tells_rows_matched_too():
     assert "rows matched" not in comparison.as_html(REPORT).lower()
 
 
-def test_a_comparison_names_the_best_mortal():
+def test_a_comparison_names_the_best_policy_without_hindsight():
     html = comparison.as_html(REPORT)
     check(html)
     assert "prob finds the most: 70.0% of the 100 results" in html
@@ -121,7 +121,7 @@ def test_what_was_measured_is_one_table_for_each_part():
     assert checker.tags.count("table") == 2
 
 
-def test_a_comparison_tells_who_ruled_in_the_end():
+def test_a_comparison_names_the_policy_in_force_at_the_end_of_auto():
     told = {"in_force": "lba", "why": "it found 3 % <more>", "scores": {"lba": 1.0, "prob": 0.97}}
     auto = REPORT["policies"][0] | {"policy": "auto", "explained": told}
     html = comparison.as_html(REPORT | {"policies": [*REPORT["policies"], auto]})

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from penstock.cli import app
 from penstock.errors import BadInput
 from penstock.simulate import Generated, JoinTrace, Scenario, compare, play, summarise
+from penstock.simulate.optimum import full_matched
 from penstock.simulate.skewed import zipf
-from penstock.simulate.unlimited import full_matched
 
 
 def test_rows_that_match_are_counted_once_each():

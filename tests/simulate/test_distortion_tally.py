@@ -4,8 +4,8 @@ import pytest
 from penstock.simulate import JoinTrace, play
 from penstock.simulate.distortion import _parts, exact_tally, tally
 from penstock.simulate.drifting import tower
+from penstock.simulate.optimum import full_results
 from penstock.simulate.skewed import gdj, zipf
-from penstock.simulate.unlimited import full_results
 from tests.simulate.replay import naive_replay
 
 TRACES = {

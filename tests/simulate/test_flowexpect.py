@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.core.policy import Setup
 from penstock.errors import BadInput
-from penstock.models import Discrete, Known, Now, Stationary, Trend, Walk, support
+from penstock.kernel.policy import Setup
+from penstock.models import Discrete, Known, Now, Stationary, Trend, Walk
 from penstock.simulate import GENERATED
 from penstock.simulate.drifting import roof
 from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
@@ -43,11 +43,9 @@ class Laws:
     def law(self, t):
         return self.laws[t] if t < len(self.laws) else {}
 
-
-@support.register
-def _(model: Laws, most, history):
-    laws = [model.law(history.time + d) for d in range(1, most + 1)]
-    return np.unique(np.array([v for law in laws for v in law], np.int64))
+    def support(self, most, history):
+        laws = [self.law(history.time + d) for d in range(1, most + 1)]
+        return np.unique(np.array([v for law in laws for v in law], np.int64))
 
 
 # The example of section 4, after a step 0 that brings the R 1; -1 and -2 join nobody.

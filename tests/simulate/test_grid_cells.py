@@ -2,8 +2,8 @@ from importlib import import_module
 
 import pytest
 
-from penstock.core import jit
 from penstock.errors import BadInput
+from penstock.kernel import jit
 from penstock.simulate import product
 from penstock.simulate.grid import _sources_beside, find_work, key_of, name_of
 from tests.simulate.work import die_once, double

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import policies
-from penstock.core.policy import CACHING
-from penstock.engines import Lookup
+from penstock.engine import Lookup
 from penstock.errors import BadInput
+from penstock.kernel.policy import CACHING
 from penstock.simulate.optimum import lfd
 from tests.naive.offline import lfd_hits
 
-CACHES = [policy for policy in policies.ALL if CACHING in policy.problems]
+CACHES = [policy for policy in policies.BUILT_IN if CACHING in policy.problems]
 KEYS = st.lists(st.integers(-4, 4), max_size=80)
 
 

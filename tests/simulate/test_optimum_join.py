@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines import Join
+from penstock.engine import Join
 from penstock.errors import BadInput
 from penstock.simulate.drifting import roof
 from penstock.simulate.optimum import most_results

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from penstock.core.slots import FOREVER
 from penstock.errors import BadInput
+from penstock.kernel.slots import FOREVER
 from penstock.simulate import GENERATED, JoinTrace, LookupTrace, play
-from penstock.simulate.arrivals import arrivals
 from penstock.simulate.drifting import floor, tower, walk
 from penstock.simulate.flowexpect import FlowExpect
+from penstock.simulate.optimum import full_results
 from penstock.simulate.skewed import gdj, zipf
-from penstock.simulate.unlimited import full_results
+from penstock.simulate.traces import arrivals
 from tests.simulate.replay import naive_replay
 
 

@@ -6,7 +6,7 @@ twin of HEEB knows only the time before it fits its first models.
 
 import pytest
 
-from penstock.policies import ALL
+from penstock.policies import BUILT_IN
 from penstock.simulate import play
 from penstock.simulate.skewed import gdj
 from tests.simulate.replay import naive_replay
@@ -17,7 +17,7 @@ SETTINGS = {
     "figure 7, 5 streams": (gdj(50, 1, streams=5, domain=4), "unified"),
     "figure 7, 3 attributes": (gdj(120, 1, attributes=3, domain=20), "unified"),
 }
-NAMES = [policy.name for policy in ALL if "joining" in policy.problems and not policy.plain]
+NAMES = [policy.name for policy in BUILT_IN if "joining" in policy.problems and not policy.plain]
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from penstock.core.shape import all_streams, in_pairs
 from penstock.errors import BadInput
+from penstock.kernel.shape import all_streams, in_pairs
 from penstock.simulate.skewed import gdj, zipf
 
 

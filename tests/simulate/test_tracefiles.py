@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.simulate import read_join, read_lookup, tracefiles
-from penstock.simulate.columns import first_bad
+from penstock.simulate.tracefiles import first_bad
 from tests.marks import UNFIT
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".parquet.gz"]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.shape import TWO_WAY, all_streams, in_pairs
 from penstock.errors import BadInput
+from penstock.kernel.shape import TWO_WAY, all_streams, in_pairs
 from penstock.simulate import JoinTrace, LookupTrace, interleave
 
 

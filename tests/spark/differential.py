@@ -214,8 +214,8 @@ def observed(progress: Any) -> dict[str, Any]:
     fields = row.asDict()
     if "schema" in fields:
         names = [field["name"] for field in fields["schema"]["fields"]]
-        return dict(zip(names, fields["values"], strict=True))
-    return fields
+        fields = dict(zip(names, fields["values"], strict=True))
+    return fields | (fields["figures"] or {})
 
 
 def sum_of_nulls(stream: Stream, files: int) -> tuple[int, int]:

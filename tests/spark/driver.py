@@ -15,6 +15,7 @@ from tests.patience import PATIENCE
 from tests.spark.processes import STILL, commits
 
 SCHEMA = "k string, ts timestamp, v int"
+SECOND = "second"  # the file that a second attempt leaves
 
 
 def session(master: str, settings: dict):
@@ -54,6 +55,27 @@ def stands_still(frame, folder: Path, after: int):
     return frame.mapInArrow(give, frame.schema)
 
 
+def is_slow(frame, folder: Path, after: int):
+    """Let the first attempt of a task take long in the micro-batch after so many commits.
+
+    A second attempt, which Spark starts meanwhile, leaves a file.
+    """
+
+    def give(batches):
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        mine = task.partitionId() and commits(folder / "out-checkpoint") == after
+        if mine and task.attemptNumber():
+            (folder / SECOND).touch()
+        for batch in batches:
+            yield batch
+            if mine and not task.attemptNumber():
+                time.sleep(PATIENCE)  # until Spark ends it
+
+    return frame.mapInArrow(give, frame.schema)
+
+
 def main(given: dict) -> None:
     from penstock.spark import join, metrics
     from penstock.spark.session import package_zip
@@ -67,6 +89,8 @@ def main(given: dict) -> None:
     joined = join(*frames, on="k", **given["options"])
     if "still_after" in given:
         joined = stands_still(joined, folder, given["still_after"])
+    if "slow_after" in given:
+        joined = is_slow(joined, folder, given["slow_after"])
     query = run(joined, folder, given.get("name", "out"))
     told = dataclasses.asdict(metrics(query))
     still = read(spark.read, folder)

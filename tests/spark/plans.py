@@ -5,16 +5,17 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 
-from penstock.core.shape import TWO_WAY
-from penstock.engines import Join
-from penstock.spark.bucket import Bucket, bucket_budget
-from penstock.spark.packets import from_ipc, to_ipc
-from penstock.spark.plan import KEY, Input, Plan
+from penstock.engine import Join
+from penstock.kernel.shape import TWO_WAY
+from penstock.spark.frames import KEY, Input
+from penstock.spark.plan import JoinPlan
+from penstock.spark.runtime.arrow import from_ipc, to_ipc
+from penstock.spark.runtime.join_bucket import JoinBucket, bucket_budget
 
 SECOND = 1_000_000
 
 
-def make_plan(*, text_key=False, joins=TWO_WAY, inputs=2, **options) -> Plan:
+def make_plan(*, text_key=False, joins=TWO_WAY, inputs=2, **options) -> JoinPlan:
     """Return a plan over (k, ts, v) on every side; times are in microseconds."""
     kind = "string" if text_key else "bigint"
     names, kinds = ("k", "ts", "v"), (kind, "timestamp", "bigint")
@@ -30,6 +31,8 @@ def make_plan(*, text_key=False, joins=TWO_WAY, inputs=2, **options) -> Plan:
         "within": 100,
         "delay": 0,
         "clock": "slowest",
+        "watermark": False,
+        "behind": 0,
         "budget": None,
         "in_bytes": False,
         "policy": "clock",
@@ -41,7 +44,7 @@ def make_plan(*, text_key=False, joins=TWO_WAY, inputs=2, **options) -> Plan:
         "sample": 0.0,
     } | options
     labels = tuple(range(chosen["buckets"]))
-    return Plan(inputs=sides, joins=joins, labels=labels, output=output, **chosen)
+    return JoinPlan(inputs=sides, joins=joins, labels=labels, output=output, **chosen)
 
 
 def packet(keys, times, values, texts=None) -> bytes:
@@ -67,8 +70,13 @@ def packets(side, key, time, value) -> list[tuple[int, bytes]]:
 
 def rows_of(outcome) -> Counter:
     """Return the results of a micro-batch as a multiset of (join, row)."""
+    return rows_of_packets(outcome.packets)
+
+
+def rows_of_packets(packets) -> Counter:
+    """Return the rows of some packets as a multiset of (join, row)."""
     found = Counter()
-    for join, blob in outcome.packets:
+    for join, blob in packets:
         table = from_ipc(blob)
         columns = [column.to_pylist() for column in table.columns]
         found.update((join, *row) for row in zip(*columns, strict=True))
@@ -78,11 +86,11 @@ def rows_of(outcome) -> Counter:
 class Run:
     """A bucket that is saved and restored between any two micro-batches, as on Spark."""
 
-    def __init__(self, plan: Plan, number: int = 0):
+    def __init__(self, plan: JoinPlan, number: int = 0):
         self.plan, self.number, self.state = plan, number, None
 
     def take(self, side, key, time, value):
-        bucket = Bucket(self.plan, self.number, self.state)
+        bucket = JoinBucket(self.plan, self.number, self.state)
         outcome = bucket.take(packets(side, key, time, value))
         self.state = outcome.state if outcome.state is not None else self.state
         bucket.join.check()
@@ -92,7 +100,7 @@ class Run:
 class Engine:
     """The local engine, fed with the rows of one bucket; keeps every row to look results up."""
 
-    def __init__(self, plan: Plan, number: int = 0):
+    def __init__(self, plan: JoinPlan, number: int = 0):
         self.join = Join(
             plan.policy,
             bucket_budget(plan, number),
@@ -151,4 +159,4 @@ def taken_as_by_the_engine(plan, columns, size):
         expected += engine.take(*part)
     assert found == expected
     assert found
-    return Bucket(plan, 0, bucket.state), engine
+    return JoinBucket(plan, 0, bucket.state), engine

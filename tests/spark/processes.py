@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.patience import PATIENCE, until
@@ -72,3 +73,58 @@ def await_standstill(folder: Path, process: subprocess.Popen) -> None:
         return (folder / STILL).exists()
 
     until(come, "the standstill")
+
+
+def in_mid_batch(images: Path, session: int) -> list[int]:
+    """Return the workers of a session of processes that are in the middle of a micro-batch.
+
+    An image that a worker has taken over, and not given back yet, is marked as dirty.
+    """
+    locks = {str(dirty.with_name("lock")) for dirty in images.glob("*/*/*/dirty")}
+    return [pid for pid in _members(session) if locks & _open_files(pid)] if locks else []
+
+
+def _members(session: int) -> list[int]:
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    return [pid for pid in pids if _status(pid)[3:4] == [str(session)]]
+
+
+def parent(pid: int) -> int:
+    """Return the process that has started another one."""
+    return int(_status(pid)[1])
+
+
+def _status(pid: int) -> list[str]:
+    """Return what the system says of a process: state, parent, group, session; or nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _open_files(pid: int) -> set[str]:
+    try:
+        return {os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd")}
+    except OSError:
+        return set()
+
+
+def strike(
+    images: Path,
+    sessions: list[int],
+    checkpoint: Path,
+    driver: subprocess.Popen,
+    after: int,
+    victim: Callable[[int], int] = lambda worker: worker,
+) -> None:
+    """Kill, after so many commits, what a worker in the middle of a micro-batch leads to."""
+    await_commits(checkpoint, after, driver)
+
+    def hit() -> bool:
+        assert driver.poll() is None, f"it ended with {commits(checkpoint)} commits"
+        for pid in (pid for session in sessions for pid in in_mid_batch(images, session)):
+            os.kill(victim(pid), signal.SIGKILL)
+            return True
+        return False
+
+    until(hit, "a micro-batch in progress", pause=0.0005)

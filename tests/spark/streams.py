@@ -67,6 +67,15 @@ def results(spark, folder: Path, name: str = "out") -> Counter:
     return bag(spark.read.parquet(str(folder / name)))
 
 
+def committed(folder: Path, name: str = "out") -> int:
+    """Return how many micro-batches a sink of files has committed.
+
+    Files alone tell nothing: a task that was aborted may leave one behind.
+    """
+    log = folder / name / "_spark_metadata"
+    return len([path for path in log.glob("*") if path.name.partition(".")[0].isdigit()])
+
+
 def bag(frame) -> Counter:
     """Return the rows of a frame as a multiset."""
     return Counter(repr(plain(tuple(row))) for row in frame.collect())

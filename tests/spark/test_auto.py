@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from penstock.core.policy import JOINING
-from penstock.engines import standing
+from penstock.engine.adapt import census
+from penstock.kernel.policy import JOINING
 from tests.spark.plans import make_plan, taken_as_by_the_engine
 
 
@@ -15,7 +15,7 @@ def test_a_bucket_finds_what_the_local_engine_finds_and_tells_who_rules():
     plan = make_plan(policy="auto", budget=16, within=300, delay=0)
     last, engine = taken_as_by_the_engine(plan, columns, 250)
     assert last.join.explain() == engine.join.explain()
-    told = standing.read(standing.counters(last.join, JOINING), JOINING)
+    told = census.read(census.counters(last.join, JOINING))
     assert told.buckets == {last.join.in_force.policy.name: 1}
     assert told.switches == last.join.explain()["switches"]
     assert told.scores[last.join.in_force.policy.name] >= 1.0

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 
 from penstock import PenstockError
 from penstock.spark import join, join_group, join_many, metrics
-from penstock.spark.bucket import counter_names
+from penstock.spark.runtime.join_bucket import counter_names
 from tests.spark.streams import Files, at
 
 pytestmark = pytest.mark.spark
@@ -84,7 +84,12 @@ ARGUMENTS = {
     "sample as truth": ({"recall_sample": True}, "recall_sample must be a number from 0 to 1"),
     "sample is no number": ({"recall_sample": float("nan")}, "recall_sample must be a number"),
     "checkpoint": ({"checkpoint": 5}, "checkpoint must be the path that option('checkpointLoc"),
-    "outer": ({"how": "left_outer"}, "how must be 'inner', got 'left_outer'; for rows without"),
+    "how": ({"how": "cross"}, "how must be one of inner, left, right, full, semi, anti (or"),
+    "match": ({"match": "last"}, "match must be one of all, first, one, got 'last'"),
+    "an empty window": ({"within": ("2 s", "1 s")}, "is empty: the time of the right row"),
+    "a window of three": ({"within": ("1 s",) * 3}, "within must be a span of time, or two"),
+    "no window": ({"within": None, "how": "left"}, "how='left' of streams needs within="),
+    "keys": ({"on": ("k", "u")}, "the left frame has no column 'u'"),
 }
 
 
@@ -202,7 +207,7 @@ def test_columns_in_the_place_of_names(streams):
         ({"on": F.col("k")}, r"on must name a column \('k'\) or several"),
         ({"on": [F.col("k")]}, "on must name .*pass names, not columns"),
         ({"time": F.col("ts")}, "time must name a column"),
-        ({"how": F.lit("inner")}, "how must be 'inner'"),
+        ({"how": F.lit("inner")}, "how must be one of"),
         ({"layout": F.lit("split")}, "layout must be"),
         ({"policy": F.lit("lru")}, "policy must be the name of a policy"),
     ]:
@@ -257,8 +262,9 @@ def test_numbers_of_numpy_are_numbers(streams):
 def test_how_spark_writes_it(spark):
     batch = spark.createDataFrame([(1, at(0))], "k int, ts timestamp")
     assert join(batch, batch, **GOOD, how="inner").columns == ["k", "ts_left", "ts_right"]
-    with pytest.raises(PenstockError, match="Spark's own join"):
-        join(batch, batch, **GOOD, how="left")
+    for how in ("left", "LEFT_OUTER", "leftouter"):
+        assert join(batch, batch, **GOOD, how=how).columns == ["k", "ts_left", "ts_right"]
+    assert join(batch, batch, **GOOD, how="left_semi").columns == ["k", "ts"]
 
 
 def test_figures_of_what_is_no_query(spark, streams):

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.core.shape import all_streams
-from penstock.spark.bucket import Bucket
-from penstock.spark.packets import to_ipc
-from penstock.spark.plan import KEY, Input
+from penstock.kernel.shape import all_streams
+from penstock.spark.frames import KEY, Input
+from penstock.spark.runtime.arrow import to_ipc
+from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
 
 LAYOUTS = [  # few, for each of them is compiled anew
@@ -73,7 +73,7 @@ def test_bytes_count_the_texts():
     plan = make_plan(text_key=True, policy="fifo", budget=2000, in_bytes=True)
     *_, charge, fixed = Engine(plan).join.footprint
     plan = replace(plan, budget=fixed + 4 * charge + 200)
-    bucket = Bucket(plan, 0)
+    bucket = JoinBucket(plan, 0)
     outcome = bucket.take([(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], ["a" * 150, "b", "c" * 9]))])
     assert outcome.totals["bytes"] <= plan.budget
     assert outcome.totals["held"] == 3
@@ -84,11 +84,11 @@ def test_bytes_count_the_texts():
 
 def test_equal_hashes_of_different_keys_make_no_row():
     plan = make_plan(text_key=True, sample=1.0)
-    run = Bucket(plan, 0)
+    run = JoinBucket(plan, 0)
     left = packet([7, 7, 7], [0, 1, 2], [1, 2, 3], ["one", "two", "three"])
     right = packet([7, 7, 7], [3, 4, 5], [4, 5, 6], ["two", "four", "two"])
     first = run.take([(0, left)])
-    outcome = Bucket(plan, 0, first.state).take([(1, right)])
+    outcome = JoinBucket(plan, 0, first.state).take([(1, right)])
     assert rows_of(outcome) == Counter({(0, "two", 2, 4): 1, (0, "two", 2, 6): 1})
     assert outcome.totals["matched"] == 2
 
@@ -96,7 +96,7 @@ def test_equal_hashes_of_different_keys_make_no_row():
 def test_three_way_collisions_make_no_row():
     plan = make_plan(text_key=True, joins=all_streams(3), inputs=3)
     sides = [(side, packet([7, 7], [0, 1], [1, 2], ["one", "two"])) for side in range(3)]
-    outcome = Bucket(plan, 0).take(sides)
+    outcome = JoinBucket(plan, 0).take(sides)
     assert rows_of(outcome) == Counter({(0, "one", 1, 1, 1): 1, (0, "two", 2, 2, 2): 1})
 
 
@@ -131,7 +131,7 @@ def test_a_million_rows_expire_at_once():
 
 def test_null_keys_and_times_are_counted():
     plan = make_plan()
-    bucket = Bucket(plan, 0)
+    bucket = JoinBucket(plan, 0)
     outcome = bucket.take(
         [(0, packet([1, None, 2], [0, 1, None], [1, 2, 3])), (1, packet([1, 2], [5, 6], [4, 5]))]
     )
@@ -152,15 +152,15 @@ def test_late_rows_are_counted():
 
 
 @pytest.mark.parametrize("budget", [None, 50])
-def test_rows_late_by_what_other_buckets_saw(budget):
-    bucket = Bucket(make_plan(delay=10, budget=budget), 0)
+def test_rows_up_to_the_watermark_of_the_last_micro_batch_are_late(budget):
+    bucket = JoinBucket(make_plan(delay=10, budget=budget, watermark=True), 0)
     rows = [(0, packet([1], [5], [1])), (1, packet([1], [6], [2]))]
-    first = bucket.take(rows, latest=[100, 90])
+    first = bucket.take(rows, watermark=80)
     assert first.totals["late_0"] == first.totals["late_1"] == 0
-    again = Bucket(bucket.plan, 0, first.state)
-    second = again.take([(0, packet([1, 1], [79, 80], [3, 4]))], latest=[100, 90])
+    again = JoinBucket(bucket.plan, 0, first.state)
+    second = again.take([(0, packet([1, 1], [80, 81], [3, 4]))], watermark=90)
     assert second.totals["late_0"] == 1
-    assert second.totals["expired_0"] == 0
+    assert second.totals["arrived_0"] == 3
 
 
 @pytest.mark.parametrize("policy", ["clock", "rand", "life", "gdj"])
@@ -181,7 +181,7 @@ def test_another_budget_policy_and_delay_after_a_restart(policy):
     run.plan = replace(plan, budget=None)
     found += rows_of(run.take(*batches[3]))
     assert found <= exact(plan, batches)
-    assert Bucket(run.plan, 0, run.state).join.delay == 0
+    assert JoinBucket(run.plan, 0, run.state).join.delay == 0
 
 
 BUDGETS = {"rows": 60, "bytes": None, "none": None}
@@ -211,7 +211,7 @@ def test_a_restart_may_count_the_budget_otherwise(before, after, layout):
     for kind, batch in zip((before, before, after, before), batches, strict=True):
         run.plan = plans[kind]
         if run.state is not None:  # at once, before any row comes
-            assert within_budget(Bucket(run.plan, 0, run.state).take([]), kind, layout)
+            assert within_budget(JoinBucket(run.plan, 0, run.state).take([]), kind, layout)
         outcome = run.take(*batch)
         assert within_budget(outcome, kind, layout)
         found += rows_of(outcome)
@@ -227,10 +227,10 @@ def test_bytes_of_rows_that_were_counted():
     plan = make_plan(text_key=True, budget=10)
     texts = ["a" * 150, "b", "c" * 9]
     packed = [(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], texts))]
-    first = Bucket(plan, 0).take(packed)
+    first = JoinBucket(plan, 0).take(packed)
     sized = replace(plan, budget=1_000_000, in_bytes=True)
-    resumed = Bucket(sized, 0, first.state).take([(0, packet([4], [3], [4], ["d"]))])
-    fresh = Bucket(sized, 0).take(packed)
+    resumed = JoinBucket(sized, 0, first.state).take([(0, packet([4], [3], [4], ["d"]))])
+    fresh = JoinBucket(sized, 0).take(packed)
     charge = Engine(sized).join.footprint.charge
     assert resumed.totals["bytes"] == fresh.totals["bytes"] + charge + 8 + 4 + 1
 
@@ -248,7 +248,7 @@ def test_a_column_that_is_called_as_our_key(place):
         value: pa.array([70, 80], pa.int64()),
     }
     table = pa.table(columns).rename_columns(list(source.packed))
-    first = Bucket(plan, 0).take([(0, to_ipc(table))])
-    outcome = Bucket(plan, 0, first.state).take([(1, to_ipc(table))])
+    first = JoinBucket(plan, 0).take([(0, to_ipc(table))])
+    outcome = JoinBucket(plan, 0, first.state).take([(1, to_ipc(table))])
     found = {(k, v0, v1) for _, k, _, v0, v1 in rows_of(outcome)}
     assert found == {(7, 70, 70), (8, 80, 80)}

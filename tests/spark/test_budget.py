@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from penstock.engines.ledger import Ledger, digest
+from penstock.engine.ledger import Ledger, digest
 from penstock.spark import join, metrics
-from penstock.spark.buckets import bucket_of
+from penstock.spark.runtime.labels import bucket_of
 from tests.spark.plans import Engine, make_plan
 from tests.spark.streams import START, Files, arrivals, at, bag, cut, run
 

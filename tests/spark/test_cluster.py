@@ -15,7 +15,16 @@ import pytest
 from penstock.spark import join
 from penstock.spark.session import package_zip
 from tests.patience import until
-from tests.spark.processes import await_commits, figures, kill, start, start_driver
+from tests.spark.driver import SECOND
+from tests.spark.processes import (
+    await_commits,
+    figures,
+    kill,
+    parent,
+    start,
+    start_driver,
+    strike,
+)
 from tests.spark.streams import bag, results
 from tests.spark.test_restart import EXACT, write
 
@@ -53,7 +62,9 @@ def cluster(tmp_path):
     try:
         address = f"spark://127.0.0.1:{port}"
         for number in range(2):
-            worker = [command[0], f"{command[1]}.worker.Worker", "--host", "127.0.0.1"]
+            # Spark starts no second attempt on the machine of the first, and tells them by name.
+            host = f"127.0.0.{1 + number}"
+            worker = [command[0], f"{command[1]}.worker.Worker", "--host", host]
             worker += ["-c", "1", "-m", "1g", "-d", str(tmp_path / f"work{number}")]
             worker += ["--webui-port", "0", address]
             started.append(start(worker, tmp_path / f"worker{number}.log", **env))
@@ -85,22 +96,57 @@ def test_the_package_runs_from_its_zip(tmp_path):
     assert b"penstock.zip" in done.stdout, done.stderr
 
 
-def test_a_worker_dies(spark, tmp_path, cluster):
+def a_worker_dies(folder, workers, driver):
+    await_commits(folder / "out-checkpoint", 2, driver)
+    kill(workers[0])
+
+
+def an_executor_dies_in_mid_batch(folder, workers, driver):
+    def executor(worker: int) -> int:  # it has started the daemon, which has started the worker
+        return parent(parent(worker))
+
+    sessions = [worker.pid for worker in workers]
+    strike(folder / "images", sessions, folder / "out-checkpoint", driver, 2, executor)
+
+
+def a_task_is_so_slow_that_spark_starts_another(folder, workers, driver):
+    until((folder / SECOND).exists, "the second attempt")
+
+
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.minTaskRuntime": "500ms",
+    "spark.speculation.quantile": "0.5",
+}
+
+
+@pytest.mark.parametrize(
+    ("happens", "more"),
+    [
+        (a_worker_dies, {}),
+        (an_executor_dies_in_mid_batch, {}),
+        (a_task_is_so_slow_that_spark_starts_another, {"slow_after": 2}),
+    ],
+)
+def test_no_row_is_lost_or_doubled(spark, tmp_path, cluster, happens, more):
     address, workers = cluster
     sides = write(tmp_path, seed=6, count=1000, files=8)
+    (tmp_path / "images").mkdir(mode=0o700)
+    settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
+    settings |= {"spark.executorEnv.PENSTOCK_IMAGE_DIR": str(tmp_path / "images")}
     given = {
         "folder": str(tmp_path),
         "master": address,
         "ship": True,
         "options": EXACT,
-        "settings": {"spark.executor.memory": "512m", "spark.driver.memory": "512m"},
-    }
+        "settings": settings | (SPECULATION if more else {}),
+    } | more
     python = str(bare_python(tmp_path))
     env = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
     driver = start_driver(given, tmp_path / "log", **env)
     try:
-        await_commits(tmp_path / "out-checkpoint", 2, driver)
-        kill(workers[0])
+        happens(tmp_path, workers, driver)
         told = figures(driver, tmp_path / "log")
     finally:
         kill(driver)

@@ -21,7 +21,8 @@ from penstock.cli import app
 from penstock.cli.output import where_to_draw
 from penstock.errors import BadInput
 from penstock.spark import demo
-from penstock.spark.demo import flights, run
+from penstock.spark.demo import joins as flights
+from penstock.spark.demo import joins as run
 from penstock.spark.demo.show import Screen
 
 pytestmark = [

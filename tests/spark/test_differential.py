@@ -19,8 +19,8 @@ pytestmark = pytest.mark.spark
 ASKED = os.environ.get("PENSTOCK_DIFFERENTIAL", "40")
 FRESH = int(ASKED) if ASKED.isdigit() else 0
 FIXED = [
-    *(f"pair-{seed}" for seed in range(8)),
-    *(f"batch-{seed}" for seed in range(6)),
+    *(f"pair-{seed}" for seed in (0, 3, 4)),  # each has found something once
+    *(f"batch-{seed}" for seed in range(2)),
     "many-0",
     "group-0",
 ]

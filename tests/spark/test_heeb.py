@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.spark import join, metrics
-from penstock.spark.bucket import check_engine
+from penstock.spark.runtime.join_bucket import check_engine
 from tests.spark.plans import Engine, Run, make_plan, rows_of
 from tests.spark.streams import Files, at, run
 

@@ -6,21 +6,19 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
-from penstock.core.shape import all_streams, in_pairs
+from penstock.kernel.shape import all_streams, in_pairs
 from penstock.precision import make_costs
 from penstock.precision.thinning import KINDS, Refreshes
-from penstock.spark import join, metrics, operator, results, wide
-from penstock.spark.bucket import Bucket
-from penstock.spark.packets import from_ipc, to_ipc
-from penstock.spark.pieces import BYTES, ROWS, column_bytes
-from penstock.spark.plan import KEY, Input
-from penstock.spark.results import Ending, MicroBatch, Packet
-from penstock.spark.rows import take_rows, together
-from penstock.spark.thinning import rows as thinned
+from penstock.spark import join, metrics
+from penstock.spark.frames import KEY, Input
+from penstock.spark.runtime import join_bucket, results, segments
+from penstock.spark.runtime import thin_bucket as thinned
+from penstock.spark.runtime.arrow import BYTES, ROWS, column_bytes, from_ipc, to_ipc
+from penstock.spark.runtime.bucket import MicroBatch
+from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
 from tests.spark.processes import figures, kill, start_driver
 from tests.spark.streams import Files, at
@@ -67,7 +65,7 @@ def test_large_rows_make_packets_of_few_rows(small_packets):
         (side, packet([7] * 90, range(90), range(90), [texts[i % 3] for i in range(90)]))
         for side in (0, 1)
     ]
-    outcome = Bucket(make_plan(text_key=True), 0).take(sides)
+    outcome = JoinBucket(make_plan(text_key=True), 0).take(sides)
     assert sum(rows_of(outcome).values()) == 3 * 30 * 30
     for _, rows in outcome.packets:
         table = from_ipc(rows)
@@ -77,8 +75,8 @@ def test_large_rows_make_packets_of_few_rows(small_packets):
 def test_results_leave_while_rows_are_taken():
     n = 1000
     sides = [(side, packet([7] * n, [0] * n, range(n))) for side in (0, 1)]
-    bucket = Bucket(make_plan(), 0)
-    stream = bucket.stream(MicroBatch(sides))
+    bucket = JoinBucket(make_plan(), 0)
+    stream = bucket.advance(MicroBatch(sides))
     first = next(stream)
     assert 0 < from_ipc(first.rows).num_rows <= bucket.join.results < n * n / 4
     tracemalloc.start()
@@ -95,7 +93,7 @@ def test_one_large_row_and_many_partners():
     plan = with_texts(make_plan())
     sides = [(0, text_packet([7], [text])), (1, text_packet([7] * n, ["y"] * n))]
     total = 0
-    for _, rows in Bucket(plan, 0).stream(MicroBatch(sides)):
+    for _, rows in JoinBucket(plan, 0).advance(MicroBatch(sides)):
         table = from_ipc(rows)
         assert len(rows) <= BYTES + MARGIN
         assert column_bytes(table["v0"]).min() == len(text) + 4
@@ -107,7 +105,9 @@ def test_a_large_key_whose_hash_many_others_have():
     n = 22_000
     left = packet([7], [0], [1], ["x" * 100_000])
     right = packet([7] * n, [0] * n, range(n), ["y"] * n)
-    assert rows_of(Bucket(make_plan(text_key=True), 0).take([(0, left), (1, right)])) == Counter()
+    assert (
+        rows_of(JoinBucket(make_plan(text_key=True), 0).take([(0, left), (1, right)])) == Counter()
+    )
 
 
 def with_texts(plan):
@@ -145,86 +145,28 @@ def test_refreshes_of_large_keys_leave_in_small_packets(monkeypatch, text_key):
 # ------------------------------------------------------- columns of more than 2 GB
 
 
-NESTED = [["a", "bc"], None, ["d" * 90], [], ["e"]]
-COLUMNS = {
-    "number": [1, 2, None, 4, 5],
-    "text": ["a", None, "b" * 90, "", "c"],
-    "bytes": [b"a", None, b"b" * 90, b"", b"c"],
-    "list": NESTED,
-    "struct": [{"t": "a", "l": each} for each in NESTED],
-    "map": pa.array([[("k", "v" * 90)], None, [], [("a", "b")], []], pa.map_("string", "string")),
-}
-
-
-def test_columns_beyond_the_limit_are_widened_and_come_back(monkeypatch):
-    monkeypatch.setattr(wide, "MOST", 150)
-    table = pa.table(COLUMNS)
-    both = together([table, table])
-    changed = [field.name for field in both.schema if wide.is_wide(field)]
-    assert changed == ["text", "bytes", "list", "struct", "map"]
-    assert both.schema.field("text").type == pa.large_string()
-    assert both.schema.field("list").type == pa.large_list(pa.large_string())
-    again = together([take_rows(both, np.array([7, 2, 0, 9, 1])), table])
-    assert again.num_rows == 10
-    for name in table.column_names:
-        some = wide.take_column(again, name, pa.array([3, 1]))
-        assert some.type == table.schema.field(name).type
-        assert some.to_pylist() == table.column(name).take(pa.array([4, 2])).to_pylist()
-    few = take_rows(both, np.array([6, 3]))
-    assert few.schema == table.schema
-    assert few.to_pylist() == table.take(pa.array([1, 3])).to_pylist()
-
-
-def test_a_bucket_with_wide_columns_finds_the_same(monkeypatch):
-    """What is held and what arrives fit into an array each, and not into one together."""
+def test_a_bucket_whose_rows_make_many_segments_finds_the_same(monkeypatch):
+    """No column is put together that Arrow's usual types could not hold."""
     batches = [
         [text_packet([k, k + 1], [f"{k}" * 9, "y" * k]) for k in (n, n + 1)] for n in (1, 2, 3)
     ]
     plan = with_texts(make_plan())
     expected, found = Counter(), Counter()
-    for limit, into in ((wide.MOST, expected), (20, found)):
-        monkeypatch.setattr(wide, "MOST", limit)
+    for limit, into in ((segments.LARGEST_BYTES, expected), (20, found)):
+        monkeypatch.setattr(segments, "LARGEST_BYTES", limit)
+        monkeypatch.setattr(join_bucket, "LARGEST_BYTES", limit)
         state = None
         for left, right in batches:
-            outcome = Bucket(plan, 0, state).take([(0, left), (1, right)])
-            for _, rows in outcome.packets:
-                assert from_ipc(rows).schema.field("v0").type == pa.string()
+            bucket = JoinBucket(plan, 0, state)
+            outcome = bucket.take([(0, left), (1, right)])
             into.update(rows_of(outcome))
             state = outcome.state
     assert found == expected
     assert sum(found.values()) > 5
+    assert max(len(held.parts) for held in bucket.rows) > 1
 
 
 # ------------------------------------------------------- the operator
-
-
-def test_packets_are_sent_once_many_bytes_wait():
-    def stream():
-        for number in range(5):
-            yield Packet(0, bytes(40 + number))
-        return Ending({"a": 1.0}, b"state")
-
-    waiting = operator.Waiting(batch=10, most=100)
-    frames, ending = [], None
-
-    def drain():
-        nonlocal ending
-        ending = yield from waiting.frames(stream())
-
-    frames = list(drain())
-    assert ending == Ending({"a": 1.0}, b"state")
-    assert [len(frame) for frame in frames] == [1, 1, 11, 1, 1]  # 11 rows are more than 10
-    packed = pd.concat(frames)["packet"].dropna()
-    assert [len(each) for each in packed] == [40, 41, 42, 43, 44]
-    assert waiting.bytes == 87  # and go on with the next bucket of the task
-
-
-def test_without_a_limit_of_rows_nothing_is_padded():
-    def stream():
-        yield Packet(0, bytes(500))
-        return Ending({}, None)
-
-    assert [len(frame) for frame in operator.Waiting(batch=None, most=100).frames(stream())] == [1]
 
 
 @pytest.mark.spark

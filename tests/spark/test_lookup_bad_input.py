@@ -12,7 +12,7 @@ from tests.spark.test_lookup import customers, write_table
 pytest.importorskip("adbc_driver_sqlite", reason="no databases: pip install penstock[databases]")
 pytestmark = pytest.mark.spark
 
-GOOD = {"on": "k", "memory": 20}
+GOOD = {"on": "k", "budget": 20}
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +31,15 @@ ARGUMENTS = {
     "missing key": ({"on": "kk"}, "events frame has no column 'kk'; did you mean 'k'"),
     "no key": ({"on": []}, "on must name"),
     "key twice": ({"on": ["k", "k"]}, "each column once"),
-    "memory zero": ({"memory": 0}, "memory must be at least 1 per bucket"),
-    "memory below buckets": ({"memory": 3, "buckets": 4}, "memory must be at least 1 per bucket"),
-    "memory below a row": ({"memory": "200 B"}, "bytes with a single row"),
-    "memory none": ({"memory": None}, "memory must be rows"),
-    "memory text": ({"memory": "lots"}, "memory must be rows"),
+    "budget zero": ({"budget": 0}, "budget must be at least 1 per bucket"),
+    "budget below buckets": ({"budget": 3, "buckets": 4}, "budget must be at least 1 per bucket"),
+    "budget below a row": ({"budget": "200 B"}, "bytes with a single row"),
+    "budget none": ({"budget": None}, "budget must be rows"),
+    "budget text": ({"budget": "lots"}, "budget must be rows"),
     "policy unknown": ({"policy": "heep"}, "did you mean 'heeb'"),
     "policy for joins": ({"policy": "life"}, "not defined for caching"),
     "policy by order": ({"policy": "heeb", "on": "s"}, "goes by the order of keys"),
-    "memory too large": ({"memory": 10**30}, "memory must be at most 2**53 rows"),
+    "budget too large": ({"budget": 10**30}, "budget must be at most 2**53 rows"),
     "policy none": ({"policy": None}, "policy must be the name of a policy"),
     "policy by case": ({"policy": "LRU"}, "did you mean 'lru'"),
     "ttl too long": ({"ttl": "99999999999 days"}, "ttl must be at most 3652425 days"),

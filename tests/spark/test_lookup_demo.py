@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.spark import demo
-from penstock.spark.demo.lookups import POLICIES
-from penstock.spark.demo.planes import write_flights
+from penstock.spark.demo.lookups import POLICIES, write_flights
 
 pytestmark = [
     pytest.mark.spark,

@@ -11,7 +11,7 @@ pytest.importorskip("adbc_driver_sqlite", reason="no databases: pip install pens
 pytestmark = pytest.mark.spark
 
 DRIVER = "tests.spark.lookup_driver"
-OPTIONS = {"memory": 11, "policy": "lru"}
+OPTIONS = {"budget": 11, "policy": "lru"}
 
 
 @pytest.mark.slow  # a server of its own; that of the join is tried always

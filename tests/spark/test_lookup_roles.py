@@ -32,7 +32,7 @@ def test_batches_read_as_their_own_user_in_reused_workers(spark, server):
     frame = spark.range(40)
     for _ in range(ROUNDS):
         for user in ROLES:
-            rows = lookup(frame, whoami(server, user), "id", memory=50, policy="lru").collect()
+            rows = lookup(frame, whoami(server, user), "id", budget=50, policy="lru").collect()
             assert {row.reader for row in rows} == {user}
             assert len(rows) == 40
 
@@ -42,7 +42,7 @@ def test_streams_read_as_their_own_user_in_reused_workers(spark, server, tmp_pat
     files.add([(number % 20, number) for number in range(40)])
     files.add([(number, number) for number in range(40)])
     frames = {
-        user: lookup(files.stream(spark), whoami(server, user), "id", memory=20, policy="lru")
+        user: lookup(files.stream(spark), whoami(server, user), "id", budget=20, policy="lru")
         for user in ROLES
     }
     for user, frame in frames.items():  # planned together, and then run one after the other
@@ -58,7 +58,7 @@ def test_a_restart_as_another_user_serves_nothing_that_was_cached(spark, server,
     told = []
     for part, user in enumerate((ROLES[0], ROLES[0], ROLES[1])):
         files.add([(number, part) for number in range(20)])
-        frame = lookup(files.stream(spark), whoami(server, user), "id", memory=50, policy="lru")
+        frame = lookup(files.stream(spark), whoami(server, user), "id", budget=50, policy="lru")
         told.append(metrics(run(frame, tmp_path)))
     # The same user finds the cache as it was, another one fetches anew.
     assert [(each.hits, each.rows_fetched) for each in told] == [(0, 20), (20, 20), (20, 40)]
@@ -72,7 +72,7 @@ def test_a_key_with_a_nul_stops_no_stream(spark, server, tmp_path):
     files.add([(key, number) for number, key in enumerate(keys)])
     relation = Relation(server.place.replace("://", "://postgres@"), table="texts", key="id")
     query = run(
-        lookup(files.stream(spark), relation, "k", memory=50, policy="lru", retries=0), tmp_path
+        lookup(files.stream(spark), relation, "k", budget=50, policy="lru", retries=0), tmp_path
     )
     known = {"k1": "name 1", "k2": "name 2", "k9": "name 9"}
     expected = [repr((key, number, known.get(key))) for number, key in enumerate(keys)]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from penstock.spark.bucket import Bucket
-from penstock.spark.followers import LostRows
-from penstock.spark.watched import Placed
+from penstock.spark.recall.lost_rows import LostRows
+from penstock.spark.recall.watched import Arrived
+from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.naive.lost_rows import lost_rows
 from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of
 
@@ -20,7 +20,7 @@ class Watch:
 
     def take(self, side, key, time, value):
         """Take a micro-batch; return the lost rows per side: the truth, and the estimate."""
-        self.bucket = bucket = Bucket(self.plan, 0, self.state)
+        self.bucket = bucket = JoinBucket(self.plan, 0, self.state)
         watermark = bucket.join.watermark
         kept = np.ones(len(side), bool) if watermark is None else time >= watermark
         columns = (each[kept].tolist() for each in (side, key, time, value))
@@ -60,12 +60,13 @@ def test_a_sample_is_right_on_average():
     assert (np.mean(size, axis=0) > 10).all()
 
 
-def placed(side, key, time):
-    side, key, time = (np.asarray(column, np.int64) for column in (side, key, time))
-    at = np.empty(len(side), np.int64)
-    for number in range(2):
-        at[side == number] = np.arange((side == number).sum())
-    return Placed(side, key, time, at)
+def arrived(side, key, time, first=0):
+    columns = (np.asarray(column, np.int64) for column in (side, key, time))
+    return Arrived(*columns, np.arange(first, first + len(side)))
+
+
+def matched(*rows):
+    return lambda numbers: np.isin(numbers, rows)
 
 
 def lost(watch):
@@ -75,14 +76,13 @@ def lost(watch):
 def test_a_follower_belongs_to_the_latest_earlier_partner_only():
     # Left 0 and 1, then right 2: lost, with two earlier partners. Counted once.
     watch = LostRows(np.array([1, 0]), 10)
-    watch.take(placed([0, 0, 1], [7, 7, 7], [0, 1, 2]), np.arange(3), np.ones(3))
-    watch.settle([np.zeros(2, bool), np.zeros(1, bool)], None)
+    watch.take(arrived([0, 0, 1], [7, 7, 7], [0, 1, 2]), np.arange(3), np.ones(3))
+    watch.close(matched(), None)
     assert lost(watch) == [2, 1]
-    watch.keep(0, np.array([-1, -1, -1]))
-    watch.keep(1, np.array([0, -1]))
+    watch.renumber(np.array([2]), np.array([0]))  # both rows of the left side were evicted
     # A later partner that the join finds: the row was not lost after all.
-    watch.take(placed([0], [7], [3]), np.arange(1), np.ones(1))
-    watch.settle([np.array([True]), np.array([True])], None)
+    watch.take(arrived([0], [7], [3], first=1), np.arange(1), np.ones(1))
+    watch.close(matched(0, 1), None)
     assert lost(watch) == [2, 0]
 
 
@@ -90,10 +90,9 @@ def test_rows_of_hot_keys_are_closed_at_once():
     rng = np.random.default_rng(0)
     watch = LostRows(np.array([1, 0]), 10_000)
     for start in range(0, 50_000, 5000):
-        rows = placed(rng.integers(0, 2, 5000), np.zeros(5000), np.arange(start, start + 5000))
+        times = np.arange(start, start + 5000)
+        rows = arrived(rng.integers(0, 2, 5000), np.zeros(5000), times, first=start)
         watch.take(rows, np.arange(5000), np.ones(5000))
-        watch.settle([np.ones(5000, bool)] * 2, start)
-        for side in range(2):
-            watch.keep(side, np.full(5001, -1))
+        watch.close(lambda numbers: np.ones(len(numbers), bool), start)
     assert len(watch.units.group) < 50
     assert len(watch.followers.key) == 0

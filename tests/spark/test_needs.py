@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from penstock import PenstockError
+from penstock.errors import BadInput
 from penstock.spark import session
 from penstock.spark.needs import SparkMissing, check_java
 
@@ -49,10 +50,13 @@ class Session:
         self.conf = {"spark.sql.execution.arrow.maxRecordsPerBatch": size}
 
 
-def test_batches_without_limit_are_told(monkeypatch):
-    monkeypatch.setattr(session, "_told", set())
-    with pytest.warns(UserWarning, match="all results of a micro-batch then stay in memory"):
-        session.check_settings(Session("0"))
+def test_streams_need_the_state_store_of_rocksdb():
+    mine = Session("10000")
+    session.check_settings(mine)  # a batch keeps no state
+    with pytest.raises(BadInput, match=r'spark.conf.set\("spark.sql.streaming.stateStore.provider'):
+        session.check_settings(mine, streaming=True)
+    mine.conf[session.PROVIDER] = session.ROCKSDB
+    session.check_settings(mine, streaming=True)
 
 
 def test_a_setting_that_hurts_is_told_once(monkeypatch, recwarn):

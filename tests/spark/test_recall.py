@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from bench.coverage import Cell, run
-from penstock.core.shape import all_streams
-from penstock.spark.bucket import Bucket
-from penstock.spark.estimate import SUMS, Recall, estimate, no_sums
+from penstock.kernel.shape import all_streams
 from penstock.spark.metrics import read_join
-from penstock.spark.results import Results
+from penstock.spark.recall.estimate import SUMS, Recall, estimate, no_sums
+from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.spark.plans import Run, cuts, drawn, make_plan, packets
 
 
@@ -78,7 +77,7 @@ def test_three_frames_watch_keys():
 def test_the_watch_is_a_small_share_whatever_the_skew():
     rng = np.random.default_rng(3)
     plan = make_plan(budget=500, sample=0.01, within=10**6)
-    bucket = Bucket(plan, 0)
+    bucket = JoinBucket(plan, 0)
     bucket.take(packets(*drawn(rng, 20_000, skew=0.5, span=20_000)))
     assert 200 < len(bucket.shadow.rows.key) < 450  # at most twice the share
 
@@ -87,13 +86,12 @@ def test_results_may_be_told_in_parts():
     rng = np.random.default_rng(4)
     plan = make_plan(budget=60, sample=0.5)
     batches = list(cuts(rng, drawn(rng, 3000), 3))
-    whole, parts = Run(plan), Bucket(plan, 0)
+    whole, parts = Run(plan), JoinBucket(plan, 0)
     at_once = parts.shadow.found
 
-    def one_by_one(sides, results):
-        for join, rows in results.found:
-            for first in range(0, len(rows), 100):
-                at_once(sides, Results([], [(join, rows[first : first + 100])]))
+    def one_by_one(join, rows, keys):
+        for first in range(0, len(rows), 100):
+            at_once(join, rows[first : first + 100], keys[first : first + 100])
 
     parts.shadow.found = one_by_one
     for batch in batches:
@@ -109,7 +107,7 @@ def test_a_repeated_micro_batch_draws_the_same_rows():
     part = Run(make_plan(budget=60, sample=0.1))
     first, second = cuts(rng, drawn(rng, 2000), 2)
     part.take(*first)
-    once, again = (Bucket(part.plan, 0, part.state).take(packets(*second)) for _ in range(2))
+    once, again = (JoinBucket(part.plan, 0, part.state).take(packets(*second)) for _ in range(2))
     assert once.state == again.state
     assert once.totals == again.totals
     assert once.totals["shadow_watched"] > 100
@@ -216,7 +214,7 @@ def test_a_state_of_an_earlier_version_is_not_trusted():
     part = Run(make_plan(budget=40, sample=0.5))
     first, second = cuts(rng, drawn(rng, 2000), 2)
     part.take(*first)
-    bucket = Bucket(part.plan, 0, part.state)
+    bucket = JoinBucket(part.plan, 0, part.state)
     bucket.shadow.save = lambda: {"expected": np.zeros(32), "actual": np.zeros(32)}
     part.state = bucket.take(packets(*second)).state
     recall = told(part.take(*second).totals)

@@ -97,6 +97,7 @@ def test_another_budget_and_policy_take_effect(spark, tmp_path):
     assert results(spark, tmp_path) < everything
 
 
+@pytest.mark.slow
 def test_a_budget_that_counts_otherwise(spark, tmp_path):
     rng = random.Random(5)
     sides = [Files(tmp_path / side, SCHEMA) for side in "ab"]
@@ -121,6 +122,7 @@ def test_a_budget_that_counts_otherwise(spark, tmp_path):
     assert told.matches == sum(found.values())
 
 
+@pytest.mark.slow
 def test_what_spark_describes_otherwise_after_a_restart(spark, tmp_path):
     sides = [Files(tmp_path / s, "k string, ts timestamp, p timestamp, n int") for s in "ab"]
     pair = F.struct("n", F.array("p").alias("list")).alias("pair")
@@ -176,3 +178,18 @@ def test_another_join_is_refused_and_the_checkpoint_lives_on(spark, tmp_path):
     go(checkpoint=str(tmp_path / "out-checkpoint"))
     everything = bag(join(*[one.batch(spark) for one in sides], on="k", **EXACT))
     assert results(spark, tmp_path) == everything
+
+
+def test_a_checkpoint_of_an_earlier_format_is_refused(spark, tmp_path):
+    """Earlier, state was kept by applyInPandasWithState."""
+    sides = write(tmp_path, seed=4, count=40, files=1)
+
+    def earlier(key, frames, state):
+        state.update((1,))
+        yield from frames
+
+    old = sides[0].stream(spark).groupBy("k")
+    run(old.applyInPandasWithState(earlier, SCHEMA, "n int", "append", "NoTimeout"), tmp_path)
+    streams = [side.stream(spark) for side in sides]
+    with pytest.raises(BadState, match="written by Penstock before its state had format 2; res"):
+        join(*streams, on="k", checkpoint=tmp_path / "out-checkpoint", **EXACT)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.shape import TWO_WAY
-from penstock.engines import Join
-from penstock.engines.ledger import digest
-from penstock.spark.bucket import Bucket
-from penstock.spark.buckets import bucket_of
+from penstock.engine import Join
+from penstock.engine.ledger import digest
+from penstock.kernel.shape import TWO_WAY
+from penstock.spark.runtime.join_bucket import JoinBucket
+from penstock.spark.runtime.labels import bucket_of
 from tests.marks import long
 from tests.spark.plans import make_plan, packets, rows_of
 
@@ -39,7 +39,7 @@ class Buckets:
         ]
         for number in rng.permutation(self.plan.buckets):
             mine = place == number
-            bucket = Bucket(self.plan, int(number), self.states[number])
+            bucket = JoinBucket(self.plan, int(number), self.states[number])
             made = packets(side[mine], key[mine], time[mine], value[mine])
             outcome = bucket.take(made, None, digests)
             bucket.join.check()

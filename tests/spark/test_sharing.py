@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from penstock.engines.ledger import digest
-from penstock.spark.sharing import Share, advanced
+from penstock.engine.ledger import digest
+from penstock.spark.runtime.sharing import Share, advanced
 from tests.spark.plans import make_plan
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import penstock.spark.store as store
+import penstock.spark.runtime.store as store
 from penstock import BadState
-from penstock.spark.bucket import Bucket
-from penstock.spark.store import Stored, check_fingerprint, decode, encode, read_fingerprint
+from penstock.spark.runtime.fingerprint import check_fingerprint
+from penstock.spark.runtime.join_bucket import JoinBucket
+from penstock.spark.runtime.store import Stored, decode, encode
 from tests.spark.plans import SECOND, Run, drawn, make_plan
 
 
@@ -97,8 +98,8 @@ def test_another_join(change, named):
     run = Run(make_plan(budget=50, within=WITHIN))
     run.take(*drawn(np.random.default_rng(0), 200))
     with pytest.raises(BadState, match=named):
-        Bucket(make_plan(**({"budget": 50, "within": WITHIN} | change)), 0, run.state)
-    Bucket(make_plan(budget=50, within=WITHIN), 0, run.state)  # the state was not touched
+        JoinBucket(make_plan(**({"budget": 50, "within": WITHIN} | change)), 0, run.state)
+    JoinBucket(make_plan(budget=50, within=WITHIN), 0, run.state)  # the state was not touched
 
 
 def test_another_operator():
@@ -141,12 +142,3 @@ def test_differences_in_words(change, named):
 def test_harmless_differences():
     columns = [["a: b: string", "k: int"], ["k: int"]]
     check_fingerprint(PRINT | {"budget counts": "rows"}, PRINT | {"columns": columns})
-
-
-def test_the_fingerprint_stands_at_the_start():
-    blob = encode(sample())
-    assert read_fingerprint(blob[:-20]) == {"within": 5}
-    with pytest.raises(BadState, match="damaged"):
-        read_fingerprint(blob[:50])
-    with pytest.raises(BadState, match="not written by Penstock"):
-        read_fingerprint(b"something else" * 9)

@@ -15,7 +15,8 @@ from penstock import PenstockError
 from penstock.precision import Costs, Source
 from penstock.precision.thinning import KINDS
 from penstock.spark import metrics
-from penstock.spark.precision import latest, thin
+from penstock.spark.bounded import latest
+from penstock.spark.thin import thin
 from tests.naive.rng import MASK, mix
 from tests.spark.processes import await_standstill, commits, figures, kill, start_driver
 from tests.spark.streams import START, Files, at, run

@@ -5,7 +5,7 @@ import venv
 
 import pytest
 
-from penstock.spark import workers
+from penstock.spark import session as workers
 from penstock.spark.needs import SparkMissing
 from tests.patience import PATIENCE
 from tests.spark.processes import kill, start

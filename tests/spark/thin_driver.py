@@ -17,7 +17,8 @@ READINGS, QUERIES = "k string, at timestamp, v double", "k string, at timestamp,
 
 def main(given: dict) -> None:
     from penstock.spark import metrics
-    from penstock.spark.precision import bounded_agg, latest, thin
+    from penstock.spark.bounded import bounded_agg, latest
+    from penstock.spark.thin import thin
     from tests.spark.streams import run
 
     spark = session(given.get("master", "local[2]"), {})

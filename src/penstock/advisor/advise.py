@@ -1,38 +1,48 @@
-"""From streams to advice."""
+"""From streams, as arrays or in files, to advice."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from numbers import Real
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import policies
-from ..core.gains import GOALS, PAIRS
-from ..core.policy import CACHING, JOINING
 from ..errors import BadInput
+from ..kernel.gains import GOALS, PAIRS
+from ..kernel.policy import CACHING, JOINING
 from ..numeric import Ints
 from ..profile.popularity import fit_zipf
-from ..simulate import cores
-from .advice import Advice, Streams
-from .curves import Curve, draw_curve, draw_roughly, fill_best, grid, middle, refine, rough, upper
-from .draw import ERROR, WORK, draw_join, draw_lookup
-from .live import Live
+from ..simulate import cores, read_lookup, read_pair
+from ..simulate.scenario import check_within, read_within
+from ..simulate.tracefiles import row_bytes
+from .advice import PAYLOAD, Advice, Streams
+from .curves import (
+    BESIDE,
+    ROUGHLY,
+    STEEP,
+    Curve,
+    draw_curve,
+    fill,
+    grid,
+    middle,
+    refine,
+    rough,
+    upper,
+)
+from .draw import ERROR, WORK
 from .replay import Measured, replay_join, replay_lookup
-from .sample import JoinSample, LookupSample
-from .sizes import PAYLOAD
+from .sample import JoinSample, Live, LookupSample, draw_join, draw_lookup
 from .warm import compiled_beside
 
-# Those worth a trial, the cheap ones first: where two need the same memory the first is chosen.
-TO_JOIN = (
-    "clock", "fifo", "lru", "sieve", "s3fifo", "rand", "wtinylfu", "lhd", "gdj:percentile=0.1",
-    "prob", "life", "lba", "rate", "auto",
-)  # fmt: skip
-TO_CACHE = ("clock", "lru", "fifo", "sieve", "s3fifo", "wtinylfu", "lhd", "lfu", "rand")
-SLOW = ("auto",)  # of these a replay takes as long as several: tried with few memories only
+SLOW = (policies.AUTO.name,)  # a replay takes as long as several: tried with few memories only
 LEADERS = 2  # policies that are tried with many memories
+TEN = 10  # keys: where they make most of the results they decide recall
 FEWEST = 200  # results, or references: fewer say nothing
 FEW = 2000
 
@@ -90,31 +100,33 @@ def advise_join(
         live.peak,
         1.0,
         skew_of(counts),
-        sample.hottest,
+        sample.top(1),
         payload,
         call,
     )
     doubts = window_doubts(int(time[-1] - time[0]), within)
-    return from_join_sample(sample, streams, live, target, goal, tried, seed, doubts, progress)
+    options: dict[str, Any] = {"target": target, "goal": goal, "tried": tried, "seed": seed}
+    return from_join_sample(sample, streams, live, doubts, **options, progress=progress)
 
 
 def from_join_sample(
     sample: JoinSample,
     streams: Streams,
     live: Live,
+    doubts: list[str],
+    *,
     target: float,
     goal: str,
     tried: Sequence[str],
     seed: int,
-    doubts: list[str],
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> Advice:
     """Return the advice that a sample leads to, wherever it was drawn."""
     found = float((sample.exact / sample.worth).sum())
     _check_enough(found, "results", sample.whole)
     names = [
         each
-        for each in _chosen(tried, TO_JOIN, JOINING)
+        for each in _chosen(tried, JOINING)
         if sample.within is not None or not policies.choose(each).policy.needs_window
     ]
     # What is alive in the sample differs a little from the whole: a memory is a part of what is.
@@ -135,7 +147,7 @@ def from_join_sample(
         "whole": sample.whole,
     }
     doubts = doubts + _few(found, "results")
-    return Advice(streams, target, curves, sampled, doubts, goal, sample.hot_pairs)
+    return Advice(streams, target, curves, sampled, doubts, goal, sample.top(TEN))
 
 
 def advise_lookup(
@@ -161,35 +173,25 @@ def advise_lookup(
     check_target(target)
     _check_enough(len(key), "references", True)
     keys, counts = np.unique(key, return_counts=True)
-    most = 1 - len(keys) / len(key)
-    if most == 0:
+    if len(keys) == len(key):
         raise BadInput(
             f"every key of {name} comes once, so that no cache finds anything; choose another key"
         )
-    streams = Streams(
-        CACHING,
-        name,
-        (len(key),),
-        len(keys),
-        float(len(keys)),
-        len(keys),
-        most,
-        skew_of(counts),
-        float(counts.max() / len(key)),
-        payload,
-        call,
-    )
+    more: dict[str, Any] = {"skew": skew_of(counts), "payload": payload, "call": call}
+    streams = Streams.of_references(name, len(key), len(keys), int(counts.max()), **more)
     sample = draw_lookup(key, work, error, seed)
-    return from_lookup_sample(sample, streams, target, tried, seed, progress)
+    options: dict[str, Any] = {"target": target, "tried": tried, "seed": seed}
+    return from_lookup_sample(sample, streams, **options, progress=progress)
 
 
 def from_lookup_sample(
     sample: LookupSample,
     streams: Streams,
+    *,
     target: float,
     tried: Sequence[str],
     seed: int,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> Advice:
     """Return the advice that a sample of references leads to."""
     doubts = _few(len(sample.key), "references")
@@ -207,7 +209,7 @@ def from_lookup_sample(
     def replay(policy: str, budget: float) -> Measured:
         return replay_lookup(sample, policy, budget * ratio, seed)
 
-    names = _chosen(tried, TO_CACHE, CACHING)
+    names = _chosen(tried, CACHING)
     rows = grid(streams.mean, streams.peak)
     with compiled_beside(names, CACHING, not sample.whole):
         curves = _curves(names, rows, streams.most, goal, replay, progress)
@@ -228,7 +230,7 @@ def _curves(
     progress: Progress | None,
     beside: bool = False,
 ) -> list[Curve]:
-    """Return the curves, the best first: who needs the least memory for the goal.
+    """Return the curves, the best first: the one that needs the least memory for the goal.
 
     All are tried with few memories, and the leaders with many where their curves are steep. Those
     that are slow are tried last, with the memory that the best of the others needs for the goal,
@@ -239,7 +241,7 @@ def _curves(
     quick = [name for name in names if name not in slow]
     most_asked = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
 
-    def told(policy: str, budget: float) -> Measured:
+    def trial(policy: str, budget: float) -> Measured:
         found = replay(policy, budget)
         if progress is not None:
             progress(min(next(asked), most_asked), most_asked)
@@ -247,13 +249,15 @@ def _curves(
 
     with ThreadPoolExecutor(cores()) as pool:
         # Those that take longest first, so that no core waits for the other in the end.
-        drawn = pool.map(lambda name: draw_curve(name, few, most, told, beside), reversed(quick))
+        drawn = pool.map(lambda name: draw_curve(name, few, most, trial, beside), reversed(quick))
         curves = list(drawn)[::-1]
         curves.sort(key=lambda curve: _need(curve, goal))
         needed = round(curves[0].rows_for(goal) or middle(few))
-        some = np.unique([few[0], needed, upper(few), few[-1]])
-        tried = [pool.submit(draw_roughly, name, some, few, most, told, beside) for name in slow]
-        leaders = pool.map(lambda curve: fill_best(curve, rows, told), curves[:LEADERS])
+        some = np.unique([few[0], needed, upper(few)]).tolist()
+        tried = [
+            pool.submit(draw_curve, name, few, most, trial, beside, some, ROUGHLY) for name in slow
+        ]
+        leaders = pool.map(lambda curve: fill(curve, rows, trial, STEEP, BESIDE), curves[:LEADERS])
         curves[:LEADERS] = leaders
         curves = sorted([*curves, *(each.result() for each in tried)], key=lambda c: _need(c, goal))
         curves[:2] = pool.map(lambda curve: refine(curve, goal, replay), curves[:2])
@@ -266,16 +270,22 @@ def _need(curve: Curve, goal: float) -> float:
     return curve.rows_for(goal) or np.inf
 
 
-def _chosen(tried: Sequence[str], usual: Sequence[str], problem: str) -> list[str]:
-    names = list(dict.fromkeys(tried or usual))
+def _chosen(tried: Sequence[str], problem: str) -> list[str]:
+    """Return what to try; where two policies need the same memory the first is chosen."""
+    names = list(dict.fromkeys(tried or policies.tried_by_advise(problem)))
     for name in names:
         policies.choose(name, problem)
     return names
 
 
-def skew_of(counts: Any) -> float | None:
-    """Return the exponent of a Zipf law, where there are keys enough to fit one."""
-    return round(float(fit_zipf(counts).exponent.value), 3) if len(counts) > 2 else None
+def skew_of(counts: Any, alike: Any = None) -> float | None:
+    """Return the exponent of a Zipf law, where there are keys enough to fit one.
+
+    alike: how many keys have each count, 1 by default.
+    """
+    keys = len(counts) if alike is None else alike.sum()
+    counts = np.sort(counts)[::-1] if alike is None else counts  # by rank
+    return round(float(fit_zipf(counts, alike).exponent.value), 3) if keys > 2 else None
 
 
 def check_target(target: float) -> None:
@@ -314,7 +324,7 @@ def check_span(span: float, within: float | None) -> None:
         raise BadInput(
             f"the window must be shorter than the data, got within {within:,} and times that span "
             f"{span:,}: nothing would leave the memory here, and how much a longer run needs "
-            "cannot be told; give more data, or a shorter within="
+            "cannot be said; give more data, or a shorter within="
         )
 
 
@@ -343,3 +353,66 @@ def _few(found: float, what: str) -> list[str]:
     if found >= FEW:
         return []
     return [f"only {found:,.0f} {what} were there to learn from: take the figures for a guess"]
+
+
+File = str | PathLike[str]
+
+
+def advise_files(
+    left: File, right: File, on: str, time: str | None, within: str | None, **options: Any
+) -> Advice:
+    """Say how much memory the join of two files needs, taken as streams."""
+    check_target(options.get("target", 0.95))
+    check_goal(options.get("goal", PAIRS))
+    if within is not None:
+        check_within(within)
+    with _named_on():
+        trace = read_pair(left, right, key=on, time=time)
+    window = None if within is None else read_within(within, trace.micro, trace.name)
+    return advise_join(
+        trace.side,
+        trace.key,
+        trace.time,
+        window,
+        name=trace.name,
+        payload=(row_bytes(left) + row_bytes(right)) / 2,
+        call=_join_call(on, time, within, trace.micro),
+        **options,
+    )
+
+
+def advise_references(events: File, on: str, time: str | None, **options: Any) -> Advice:
+    """Say how much memory a cache needs for the keys of a file."""
+    check_target(options.get("target", 0.95))
+    with _named_on():
+        trace = read_lookup(events, key=on, time=time)
+    call = f"lookup(events, relation, on={_names(on)}, budget={{budget}}, policy={{policy!r}})"
+    return advise_lookup(trace.key, name=Path(events).name, call=call, **options)
+
+
+@contextmanager
+def _named_on() -> Iterator[None]:
+    """Name the key as it is named here: what readers call `key=` is `on=`."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(str(error).replace("key=", "on=")) from None
+
+
+def _join_call(on: str, time: str | None, within: str | None, micro: bool) -> str:
+    """Return the call to paste: on Spark where times are timestamps, else of the engine."""
+    if not micro:
+        window = "" if within is None else f", within={within.strip()}"
+        return f"Join(policy={{policy!r}}, budget={{budget}}{window})"
+    window = "" if within is None else f", within={within!r}"
+    columns = (time or "time").split(",")
+    named = repr(columns[0]) if len(columns) == 1 else repr(tuple(columns))
+    return (
+        f"join(left, right, on={_names(on)}, time={named}{window}, "
+        "budget={budget}, policy={policy!r})"
+    )
+
+
+def _names(on: str) -> str:
+    columns = [each.strip() for each in on.split(",")]
+    return repr(columns[0]) if len(columns) == 1 else repr(columns)

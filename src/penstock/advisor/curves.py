@@ -1,6 +1,6 @@
 """Recall, or hit ratio, by memory: one curve for each policy, and what can be read off it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -129,39 +129,31 @@ def upper(rows: Ints) -> int:
     return int(rows[len(rows) * 4 // 5])
 
 
-def draw_roughly(
-    policy: str, rows: Ints, more: Ints, most: float, replay: Replay, beside: bool = False
+def draw_curve(
+    policy: str,
+    rows: Ints,
+    most: float,
+    replay: Replay,
+    beside: bool = False,
+    always: Sequence[int] | None = None,
+    steep: float = STEEP,
 ) -> Curve:
-    """Return the curve of a policy that takes long: at `rows`, and `more` where it is steep.
-
-    With the last of `rows` it finds `most`.
-    """
-    curve = _last(policy, rows, most, beside)
-    for budget in rows[:-1].tolist():
-        curve = curve.with_point(budget, replay(policy, budget))
-    return fill(curve, more, replay, ROUGHLY)
-
-
-def _last(policy: str, rows: Ints, most: float, beside: bool) -> Curve:
-    curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
-    return replace(curve, beside=curve) if beside else curve
-
-
-def draw_curve(policy: str, rows: Ints, most: float, replay: Replay, beside: bool = False) -> Curve:
     """Return the curve of a policy; with the last of `rows` it finds `most`, which is known.
 
-    The first point and one in the middle are always there, the others where the curve is steep.
-    With `beside` another is drawn of what is not the goal, which ends at the same height, and one
-    more point is always there for it.
+    always: points that are always there, by default the first one and one in the middle; the others
+        are there where the curve is steep.
+    beside: whether another is drawn of what is not the goal, which ends at the same height; by
+        default one more point is always there for it.
     """
-    first, last = int(rows[0]), int(rows[-1])
-    curve = _last(policy, rows, most, beside)
-    if first < last:
-        curve = curve.with_point(first, replay(policy, first))
-    for budget in (middle(rows), *([upper(rows)] if beside else [])):
-        if first < budget < last and budget not in curve.rows:
+    curve = Curve(policy, rows[-1:], np.array([most]), np.zeros(1))
+    if beside:
+        curve = replace(curve, beside=curve)
+    if always is None:
+        always = [int(rows[0]), middle(rows), *([upper(rows)] if beside else [])]
+    for budget in always:
+        if budget < rows[-1] and budget not in curve.rows:
             curve = curve.with_point(budget, replay(policy, budget))
-    return fill(curve, rows, replay)
+    return fill(curve, rows, replay, steep)
 
 
 def fill(
@@ -173,11 +165,6 @@ def fill(
         if budget is None:
             return curve
         curve = curve.with_point(budget, replay(curve.policy, budget))
-
-
-def fill_best(curve: Curve, rows: Ints, replay: Replay) -> Curve:
-    """Return the curve of one of the best policies with more points."""
-    return fill(curve, rows, replay, STEEP, BESIDE)
 
 
 def _steepest(curve: Curve, rows: Ints, steep: float, beside: float) -> int | None:

@@ -1,17 +1,206 @@
-"""Samples of streams that lie in arrays."""
+"""Which keys a sample holds, and which parts of the time.
+
+**Keys.** The hot ones are all in it, of the others a part by their hashes.
+
+Whether a key that makes a tenth of all results is in the sample or not decides what the sample
+says. So keys whose share is large are always in, and stand for themselves. Each of the others is in
+with the chance 1 / weight, and if it is, stands for `weight` keys like itself: its rows take so
+much of the memory, and its results count so often.
+
+How many keys must be hot follows from the error that is wanted. A key with the share x of all
+results adds at most x ** 2 x (weight - 1) x r (1 - r) to the variance of a recall r.
+
+A key of which thousands of rows are alive has millions of results, and to replay all of them takes
+longer than all else. Two things are done about it, the harmless one first:
+
+- Of its rows all come, and touch what is held, but only 1 of g may be kept, and stands for g of
+  them (`crowd`). What is learnt of the key, and how often a held row is touched, is as it was.
+- Of its rows 1 of e comes (`rush`): so few, that what is left still comes far more often than
+  anything is evicted, and that a key that comes more often than another still does.
+
+**Time.** Stretches of several windows, evenly spread. Each begins with one window in which memories
+fill and nothing counts. What a policy has learnt in one stretch it knows in the next; what it held
+has expired by then.
+"""
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.gains import PAIRS, ROWS
+from ..kernel.gains import PAIRS, ROWS
 from ..numeric import Ints
-from ..simulate.unlimited import exact_results
-from .hot import KeyTable, Limits, Split, split_keys, weights_of
-from .live import Live, live_rows
-from .sample import JoinSample, LookupSample, join_sample, lookup_sample
-from .stretches import FEWEST, WHOLE, Stretch, choose_stretches, part_of
+from ..profile.sketch import hashes, threshold_for
+
+Floats = NDArray[np.float64]
+
+WEIGHTS = tuple(2**power for power in range(1, 13))
+WORST = 0.25  # r (1 - r) is never more
+MATCHES = 20  # to find so many matches takes as long as to take in a row
+SLOPE = 2 / 3  # of n times as many rows alive, n ** (1 - SLOPE) times as many stay
+STEP = 16  # how many rows one stands for is given in sixteenths
+
+
+class KeyTable(NamedTuple):
+    """What is known of each key."""
+
+    key: Ints
+    rows: Ints
+    matches: Floats  # results of an unlimited memory, or hits
+
+    @property
+    def work(self) -> Floats:
+        """How long its rows take, in rows."""
+        return self.rows + self.matches / MATCHES
+
+    @property
+    def share(self) -> Floats:
+        """Its part of all matches, or of all rows where that is more."""
+        matches, rows = (each / max(1, each.sum()) for each in (self.matches, self.rows))
+        return np.maximum(matches, rows)
+
+
+class Limits(NamedTuple):
+    """How much of hot keys is left out."""
+
+    error: float  # how far chance may take a recall off, as one standard deviation
+    rush: float = np.inf  # of keys with more rows alive, some do not come
+    crowd: float = np.inf  # of keys with more rows alive that came, some are not kept
+
+
+class Split(NamedTuple):
+    """Which keys are in the sample."""
+
+    hot: NDArray[np.bool_]  # for each key of the table
+    weight: int  # of the others; 1: all keys are in
+    thin: Floats  # for each key: how many of its rows one that comes stands for, if it is hot
+    limits: Limits
+    work: float  # that is left, as a part of all work
+
+    @property
+    def everything(self) -> bool:
+        """Whether all rows come; of a crowd only some may be kept."""
+        return self.weight == 1 and bool((self.thin == 1).all())
+
+
+def thinned(alive: NDArray, rush: float) -> Floats:
+    """Return how many rows one stands for, of keys that have so many alive; 1 up to a `rush`.
+
+    >>> thinned(np.array([10, 1000, 8000]), rush=1000).tolist()
+    [1.0, 1.0, 4.0]
+    """
+    return np.maximum(1.0, np.rint(STEP * (alive / rush) ** SLOPE) / STEP)
+
+
+def split_keys(
+    table: KeyTable, most: float, heaviest: float, limits: Limits, windows: float = np.inf
+) -> Split:
+    """Return a split that leaves `most` of the work; if there is none, that which leaves least.
+
+    heaviest: the largest weight that leaves enough slots in a small memory.
+    windows: how many there are in the data.
+
+    >>> alike = KeyTable(np.arange(10_000), np.full(10_000, 7), np.full(10_000, 10.0))
+    >>> split_keys(alike, most=0.2, heaviest=64, limits=Limits(0.02)).weight
+    8
+    """
+    alive, error = table.rows / windows, limits.error
+    thin = thinned(alive, limits.rush)
+    total = max(1e-9, float(table.work.sum()))
+    if_hot, if_cold = (
+        (table.rows / e + table.matches / e**2 / np.maximum(1, alive / e / limits.crowd) / MATCHES)
+        / total
+        for e in (thin, np.ones(len(thin)))
+    )
+    best = Split(np.ones(len(table.key), bool), 1, thin, limits, float(if_hot.sum()))
+    order = np.argsort(table.share)
+    tail = np.cumsum(table.share[order] ** 2)
+    for weight in WEIGHTS:
+        if best.work <= most or weight > heaviest:
+            break
+        cold = int(np.searchsorted(tail * (weight - 1) * WORST, error**2, side="right"))
+        hot = np.ones(len(order), bool)
+        hot[order[:cold]] = False
+        left = float(if_hot[hot].sum() + if_cold[~hot].sum() / weight)
+        if left < 0.8 * best.work:  # less is not worth its error
+            best = Split(hot, weight, thin, limits, left)
+    return best
+
+
+def weights_of(table: KeyTable, split: Split, seed: int) -> Floats:
+    """Return how many rows a row of each key stands for: 0 where the key is not in the sample."""
+    if split.weight == 1:
+        return split.thin
+    drawn = hashes(table.key, seed) <= np.uint64(threshold_for(1 / split.weight))
+    return np.where(split.hot, split.thin, np.where(drawn, float(split.weight), 0.0))
+
+
+EACH = 4  # windows in a stretch, where there are enough of them
+SHORTEST = 2  # windows in a stretch: one to fill memories, one that counts
+FEWEST, MOST = 3, 96  # stretches: how far they are apart tells how far off all of them may be
+TOO_MUCH = 0.7  # what would be left out would not be worth the warming up
+
+
+class Stretch(NamedTuple):
+    """A part of the time; results count from `start` to below `stop`."""
+
+    warm: float  # the first time that is looked at
+    start: float
+    stop: float
+
+
+WHOLE: tuple[Stretch, ...] = (Stretch(-np.inf, -np.inf, np.inf),)
+
+
+def choose_stretches(
+    edges: NDArray, rows: NDArray, part: float, window_rows: float, within: float | None, seed: int
+) -> tuple[Stretch, ...]:
+    """Return stretches that hold about this part of the rows.
+
+    edges, rows: how many rows came between each two times.
+    window_rows: how many a window has.
+
+    >>> edges, rows = np.arange(1001), np.ones(1000)
+    >>> found = choose_stretches(edges, rows, part=0.24, window_rows=10, within=10, seed=0)
+    >>> len(found), round(sum(each.stop - each.warm for each in found))
+    (6, 240)
+    """
+    total = float(rows.sum())
+    windows = total / max(1.0, window_rows)
+    part = part_of(part, windows, FEWEST)
+    if within is None or part == 1:
+        return WHOLE
+    count = int(np.clip(part * windows // EACH, FEWEST, MOST))
+    came = np.concatenate(([0.0], np.cumsum(rows)))
+    block, each = total / count, part * total / count
+    offset = np.random.default_rng(seed).random() * (block - each)
+    first = np.arange(count) * block + offset
+    warm = np.interp(first, came, edges)
+    stop = np.interp(first + each, came, edges)
+    return _apart(warm, stop, within)
+
+
+def part_of(wanted: float, windows: float, fewest: int) -> float:
+    """Return which part of the time to look at: not less than so many stretches, or all of it.
+
+    >>> part_of(0.01, windows=100, fewest=8), part_of(0.01, windows=20, fewest=8)
+    (0.16, 1.0)
+    """
+    part = max(wanted, fewest * SHORTEST / max(1.0, windows))
+    return 1.0 if part > TOO_MUCH else part
+
+
+def _apart(warm: NDArray, stop: NDArray, within: float) -> tuple[Stretch, ...]:
+    """Return the stretches, those that a window cannot keep apart made one."""
+    found: list[Stretch] = []
+    for begin, end in zip(warm.tolist(), stop.tolist(), strict=True):
+        if found and begin <= found[-1].stop + within:
+            found[-1] = found[-1]._replace(stop=end)
+        elif end > begin + within:
+            found.append(Stretch(begin, begin + within, end))
+    return tuple(found) if len(found) >= FEWEST else WHOLE
+
 
 WORK = 800_000  # rows, or as much in matches, that every replay takes
 ERROR = 0.01  # one standard deviation
@@ -28,46 +217,6 @@ MANY = 8  # stretches of time, that tell their own error well
 # upon far fewer matches; and where only every g-th row may be kept, that one stands for too many.
 FEWER = 10
 LITTLE_MORE = 1.25  # than the work wanted is no reason to give up more
-BINS = 65_536  # of time
-
-
-def draw_join(
-    side: NDArray,
-    key: Ints,
-    time: Ints,
-    within: int | None,
-    work: int,
-    error: float,
-    seed: int,
-    goal: str = PAIRS,
-) -> tuple[JoinSample, Live]:
-    """Return a sample of rows in (time, side) order, and how many are alive in the whole."""
-    live = live_rows(time, within)
-    table, number = key_table(side, key, time, within)
-    split, part = plan(table, live.mean, work, error, within, goal)
-    stretches = WHOLE
-    if part < 1:
-        rows, edges = np.histogram(time, min(BINS, max(1, int(time[-1] - time[0]))))
-        stretches = choose_stretches(edges, rows, part, live.mean, within, seed)
-    weight = weights_of(table, split, seed)[number]
-    hot = split.hot[number]
-    inside = (weight > 0) & _inside(time, stretches)
-    if (split.thin > 1).any():
-        inside &= ~hot | (np.random.default_rng(seed).random(len(key)) * weight < 1)
-    kept = np.flatnonzero(inside)
-    taken = side[kept], key[kept], time[kept], weight[kept], hot[kept]
-    return join_sample(*taken, within, stretches, split), live
-
-
-def key_table(
-    side: NDArray, key: Ints, time: Ints, within: int | None
-) -> tuple[KeyTable, NDArray[np.int64]]:
-    """Return what is known of each key, and the number of each row's key."""
-    keys, number = np.unique(key, return_inverse=True)
-    end = None if within is None else time + within
-    found = exact_results(side, key, time, end)[0]
-    matches = np.bincount(number, found).astype(np.float64)
-    return KeyTable(keys, np.bincount(number), matches), number
 
 
 def plan(
@@ -109,21 +258,3 @@ def plan_lookup(table: KeyTable, work: int, error: float) -> Split:
         if total * split.work <= LITTLE_MORE * work:
             break
     return split
-
-
-def _inside(time: Ints, stretches: tuple[Stretch, ...]) -> NDArray[np.bool_]:
-    inside = np.zeros(len(time), bool)
-    for each in stretches:
-        first, stop = np.searchsorted(time, [each.warm, each.stop])
-        inside[first:stop] = True
-    return inside
-
-
-def draw_lookup(key: Ints, work: int, error: float, seed: int) -> LookupSample:
-    """Return a sample of references."""
-    keys, number, rows = np.unique(key, return_inverse=True, return_counts=True)
-    table = KeyTable(keys, rows, np.zeros(len(keys)))
-    split = plan_lookup(table, work, error)
-    weight = weights_of(table, split, seed)[number]
-    kept = np.flatnonzero(weight > 0)
-    return lookup_sample(key[kept], weight[kept], split.hot[number[kept]])

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.gains import PAIRS, ROWS
-from ..engines import Join, Lookup
+from ..engine import Join, Lookup
+from ..kernel.gains import PAIRS, ROWS
 from ..numeric import student_within
 from .sample import Floats, JoinSample, LookupSample, sizes
 
@@ -63,7 +63,7 @@ def _found(
     size, unit = sizes(sample.weight)
     memory = max(1, round(budget * unit))
     scale = max(1, round(budget / float(sample.weight[sample.kept].mean())))
-    size[~sample.kept] = memory + 1  # what is larger than the memory is turned away
+    size[~sample.kept] = memory + 1  # what is larger than the memory is rejected
     within = sample.within
     terms: dict[str, Any] = {"within": within, "sized": sample.weighted, "scale": scale}
     join = Join(policy, memory, **terms, seed=seed, goal=goal)

@@ -1,17 +1,99 @@
-"""The rows that miniatures replay: some keys, some stretches of time, each row with its weight."""
+"""The rows that miniatures replay: some keys, some stretches of time, each row with its weight.
+
+Of crowded keys all rows come, and only some of them may be kept. `live_rows` says how many rows an
+exact join holds: those that a later row can still match.
+"""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernel.gains import PAIRS
 from ..numeric import Ints
-from .crowd import first_matched, may_be_kept, pairs_with
-from .hot import STEP, Split
-from .stretches import Stretch
+from ..simulate.optimum import exact_results, first_matches
+from .draw import (
+    STEP,
+    WHOLE,
+    KeyTable,
+    Split,
+    Stretch,
+    choose_stretches,
+    plan,
+    plan_lookup,
+    weights_of,
+)
+
+
+def may_be_kept(
+    side: NDArray, time: Ints, number: Ints, within: int | None, crowd: float
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which rows may be kept, and for each row how many of its key one that is stands for.
+
+    Of each key and side every g-th row, so that about `crowd` rows of a key are alive.
+
+    number: of each row's key.
+
+    >>> kept, stands = may_be_kept(np.zeros(6), np.arange(6), np.zeros(6, int), None, crowd=3)
+    >>> kept.tolist(), stands.tolist()
+    ([False, True, False, True, False, True], [2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
+    """
+    rows = np.bincount(number)
+    part = 1.0 if within is None or not len(time) else live_rows(time, within).mean / len(time)
+    stands = np.maximum(1.0, np.rint(STEP * (rows * part) / crowd) / STEP)[number]
+    if not (stands > 1).any():
+        return np.ones(len(time), bool), stands
+    order = np.lexsort((side, number))
+    group = (2 * number + side)[order].astype(np.int64)
+    first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
+    each = stands[order]
+    kept = np.empty(len(order), bool)
+    kept[order] = np.floor((rank + 1) / each) > np.floor(rank / each)
+    return kept, stands
+
+
+FINE = 32  # bins of time within a window, where times are known by bins only
+
+
+class Live(NamedTuple):
+    """The rows alive at a time."""
+
+    mean: float  # as an arriving row finds them, itself among them
+    peak: int  # the most at any time: with so many the join is exact
+
+
+def live_rows(time: Ints, within: int | None, weight: Ints | None = None) -> Live:
+    """Return how many rows are alive; `weight` is how many rows each one stands for.
+
+    >>> live_rows(np.array([0, 1, 2, 9]), within=1)
+    Live(mean=1.5, peak=2)
+    """
+    weight = np.ones(len(time), np.int64) if weight is None else weight
+    came = np.concatenate(([0], np.cumsum(weight)))
+    gone = 0 if within is None else np.searchsorted(time, time - within, side="left")
+    alive = came[1:] - came[gone]
+    return Live(float(np.average(alive, weights=weight)), int(alive.max()))
+
+
+def live_by_bins(rows: Ints, width: float, within: float | None) -> Live:
+    """Return about how many rows are alive, from how many came in each bin of time.
+
+    >>> live_by_bins(np.array([4, 4, 4, 4]), width=5, within=10)
+    Live(mean=6.0, peak=10)
+    """
+    came = np.concatenate(([0.0], np.cumsum(rows)))
+    edges = np.arange(len(came)) * width
+    middle = edges[:-1] + width / 2
+    start = np.zeros(len(middle)) if within is None else middle - within
+    alive = np.interp(middle, edges, came) - np.interp(start, edges, came)
+    peak = alive.max() + (width / 2 if within else 0) / width * rows[int(alive.argmax())]
+    return Live(float(np.average(alive, weights=rows)), int(np.ceil(peak)))
+
 
 Floats = NDArray[np.float64]
-TEN = 10  # keys that are looked at together: where they make most of the results they decide
+BINS = 65_536  # of time
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,24 +134,12 @@ class JoinSample:
         """Whether some rows stand for more than themselves."""
         return bool((self.weight > 1).any())
 
-    @property
-    def hottest(self) -> float:
-        """The part of all results that one key makes."""
-        by_key = np.bincount(self.keys.number, self.exact) / self.keys.alike
-        return float(by_key.max() / max(1.0, self.exact.sum()))
-
-    @property
-    def hot_pairs(self) -> float:
-        """The part of all results that the ten keys with most of them make."""
+    def top(self, keys: int) -> float:
+        """Return the part of all results that so many keys make, those with most of them."""
         by_key = np.bincount(self.keys.number, self.exact) / self.keys.alike
         order = np.argsort(-by_key)
-        keys = np.minimum(np.cumsum(self.keys.alike[order]), TEN)
-        return float(by_key[order] @ np.diff(keys, prepend=0) / max(1.0, self.exact.sum()))
-
-    @property
-    def matches(self) -> Floats:
-        """What an unlimited memory would find in each stretch."""
-        return self.by_part(self.exact)
+        taken = np.minimum(np.cumsum(self.keys.alike[order]), keys)
+        return float(by_key[order] @ np.diff(taken, prepend=0) / max(1.0, self.exact.sum()))
 
     def by_part(self, values: Floats) -> Floats:
         """Add up over the rows of each stretch that count."""
@@ -95,12 +165,12 @@ def join_sample(
     keys = number_keys(key, weight, hot)
     kept, held = may_be_kept(side, time, keys.number, within, split.limits.crowd)
     worth = np.where(hot, weight**2, weight) * held
-    pairs = pairs_with(kept, side, keys.number, time, within)
-    exact = pairs * worth
+    columns = side, keys.number, time, None if within is None else time + within
+    pairs = exact_results(*columns, kept=kept)
+    first_match = first_matches(*columns, kept=kept, found=pairs)
+    exact = pairs[0] * worth
     comes, weight = weight, weight * held
-    matchable = _matchable(
-        first_matched(pairs, kept, side, keys.number, time, within), comes, weight
-    )
+    matchable = _matchable(first_match, comes, weight)
     for first, start, _ in parts:
         exact[first:start] = matchable[first:start] = 0
     return JoinSample(
@@ -185,3 +255,60 @@ def sizes(weight: Floats) -> tuple[Ints, int]:
     """
     unit = 1 if (weight % 1 == 0).all() else STEP
     return np.rint(weight * unit).astype(np.int64), unit
+
+
+def draw_join(
+    side: NDArray,
+    key: Ints,
+    time: Ints,
+    within: int | None,
+    work: int,
+    error: float,
+    seed: int,
+    goal: str = PAIRS,
+) -> tuple[JoinSample, Live]:
+    """Return a sample of rows in (time, side) order, and how many are alive in the whole."""
+    live = live_rows(time, within)
+    table, number = key_table(side, key, time, within)
+    split, part = plan(table, live.mean, work, error, within, goal)
+    stretches = WHOLE
+    if part < 1:
+        rows, edges = np.histogram(time, min(BINS, max(1, int(time[-1] - time[0]))))
+        stretches = choose_stretches(edges, rows, part, live.mean, within, seed)
+    weight = weights_of(table, split, seed)[number]
+    hot = split.hot[number]
+    inside = (weight > 0) & _inside(time, stretches)
+    if (split.thin > 1).any():
+        inside &= ~hot | (np.random.default_rng(seed).random(len(key)) * weight < 1)
+    kept = np.flatnonzero(inside)
+    taken = side[kept], key[kept], time[kept], weight[kept], hot[kept]
+    return join_sample(*taken, within, stretches, split), live
+
+
+def key_table(
+    side: NDArray, key: Ints, time: Ints, within: int | None
+) -> tuple[KeyTable, NDArray[np.int64]]:
+    """Return what is known of each key, and the number of each row's key."""
+    keys, number = np.unique(key, return_inverse=True)
+    end = None if within is None else time + within
+    found = exact_results(side, key, time, end)[0]
+    matches = np.bincount(number, found).astype(np.float64)
+    return KeyTable(keys, np.bincount(number), matches), number
+
+
+def _inside(time: Ints, stretches: tuple[Stretch, ...]) -> NDArray[np.bool_]:
+    inside = np.zeros(len(time), bool)
+    for each in stretches:
+        first, stop = np.searchsorted(time, [each.warm, each.stop])
+        inside[first:stop] = True
+    return inside
+
+
+def draw_lookup(key: Ints, work: int, error: float, seed: int) -> LookupSample:
+    """Return a sample of references."""
+    keys, number, rows = np.unique(key, return_inverse=True, return_counts=True)
+    table = KeyTable(keys, rows, np.zeros(len(keys)))
+    split = plan_lookup(table, work, error)
+    weight = weights_of(table, split, seed)[number]
+    kept = np.flatnonzero(weight > 0)
+    return lookup_sample(key[kept], weight[kept], split.hot[number[kept]])

@@ -1,8 +1,14 @@
-"""Advice in sentences."""
+"""Advice in sentences, and in tables for the terminal."""
 
-from ..core.gains import ROWS
-from .advice import Advice, Answer
-from .sizes import spark_bytes
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from ..kernel.gains import ROWS
+from .advice import Advice, Answer, spark_bytes
+from .curves import Curve
 
 WHAT = {"joining": "recall", "caching": "hit ratio"}
 # Both measures of a join: what they are called beside each other, and of what they are shares.
@@ -53,11 +59,11 @@ def few_keys(made: Advice) -> str:
     """Say so where ten keys make most of the results, and what follows from it."""
     if not made.few_keys:
         return ""
-    told = f"Ten keys make {made.hot_pairs:.0%} of all results"
+    ten = f"Ten keys make {made.hot_pairs:.0%} of all results"
     if made.counted == ROWS:
-        return f"{told}, so the recall of pairs is mostly about these keys."
+        return f"{ten}, so the recall of pairs is mostly about these keys."
     return (
-        f"{told}, so recall is mostly about these keys; if rows that find a partner are what "
+        f"{ten}, so recall is mostly about these keys; if rows that find a partner are what "
         "counts, ask for goal='rows' (--goal rows)."
     )
 
@@ -140,3 +146,52 @@ def size(count: float) -> str:
             return f"{value:.1f} {unit}" if few else f"{int(value + 0.5)} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
+
+
+COLUMNS = 7  # memories shown
+
+
+def overview(made: Advice) -> list[Any]:
+    """Return the answer, the curves as a table, and what they rest on."""
+    parts: list[Any] = [Text(headline(made), style="bold")]
+    parts += [Text(each) for each in (both(made), few_keys(made)) if each]
+    parts += [Text(f"Beware: {each}", style="yellow") for each in doubts(made)]
+    parts.append(Text("\n" + made.code + "\n", style="cyan"))
+    return [*parts, *_tables(made), _facts(made)]
+
+
+def _tables(made: Advice) -> list[Table]:
+    """Return a table of what is measured: of a join two, the goal's first."""
+    measures = made.measures(made.best)
+    if not measures:
+        return [_curves(made, made.curves, f"{WHAT[made.streams.problem]} by rows held")]
+    names = sorted(measures, key=lambda name: measures[name] is not made.best)
+    return [
+        _curves(
+            made,
+            [made.measures(curve)[name] for curve in made.curves],
+            "{}, {}, by rows held".format(*MEASURES[name]),
+        )
+        for name in names
+    ]
+
+
+def _curves(made: Advice, curves: list[Curve], title: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("policy", no_wrap=True)
+    # The first two have many points about the target.
+    rows = max((each.rows for each in reversed(made.curves[2:] or made.curves)), key=len)
+    places = np.unique(np.linspace(0, len(rows) - 1, COLUMNS).round().astype(int))
+    for place in places:
+        table.add_column(f"{rows[place]:,}", justify="right", no_wrap=True)
+    for number, curve in enumerate(curves):
+        cells = [f"{curve.at(int(rows[place])).share:.1%}" for place in places]
+        table.add_row(curve.policy, *cells, style="green" if number == 0 else "")
+    return table
+
+
+def _facts(made: Advice) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for what, value in facts(made):
+        table.add_row(Text(what, style="dim"), Text(value))
+    return table

@@ -1,17 +1,13 @@
-"""The command line: arguments in, report out. One file for each command."""
+"""The command line: arguments in, report out.
 
-from . import (
-    advise,
-    broker,
-    count,
-    demo,
-    policies,
-    precision,
-    profile,
-    query,
-    simulate,
-    source,
-)
+`program` has the groups of commands and how errors are printed, `output` the options and the ways
+to print that all commands share. The commands: `simulate` (and `policies`), `profile` (and
+`count`), `advise`, `demo`, `warm`, `precision` (rules simulated and replayed) and `mqtt` (the other
+commands of `precision`). `readings` reads what `source` publishes; `weather` is the data and the
+pictures of `demo precision`.
+"""
+
+from . import advise, demo, mqtt, precision, profile, simulate, warm
 from .program import app, main
 
 __all__ = ["app", "main"]
@@ -19,10 +15,11 @@ __all__ = ["app", "main"]
 app.command()(simulate.simulate)
 app.command()(profile.profile)
 app.command()(advise.advise)
-app.command()(policies.policies)
-app.command()(count.count)
+app.command()(simulate.policies)
+app.command()(profile.count)
 app.command()(demo.demo)
+app.command()(warm.warm)
 app.add_typer(precision.precision, name="precision")
-precision.precision.command()(source.source)
-precision.precision.command()(query.query)
-precision.precision.command()(broker.broker)
+precision.precision.command()(mqtt.source)
+precision.precision.command()(mqtt.query)
+precision.precision.command()(mqtt.broker)

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import AsJson, following, show_made
+from ..errors import BadInput
+from .output import AsJson, Seed, Within, flag, following, option, show_made
 
 
 def advise(
@@ -13,74 +14,61 @@ def advise(
         list[str],
         typer.Argument(help="Two CSV or Parquet files to join, or one of events.", metavar="FILE"),
     ],
-    on: Annotated[str, typer.Option(help="The key column, or several: a,b.", metavar="COL")],
+    on: Annotated[str, option("The key column, or several: a,b.", "COL")],
     time: Annotated[
-        str | None,
-        typer.Option(help="The time column, or left,right. [time, or the row]", metavar="COL"),
+        str | None, option("The time column, or left,right. [time, or the row]", "COL")
     ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option(help="Times of a match differ by at most this: 5, or 10s.", metavar="W"),
-    ] = None,
-    target: Annotated[
-        float, typer.Option(help="The share of all results, or hits, to find.", metavar="P")
-    ] = 0.95,
+    within: Within = None,
+    target: Annotated[float, option("The share of all results, or hits, to find.", "P")] = 0.95,
     goal: Annotated[
-        str,
-        typer.Option(help="Find the most results, or rows that match.", metavar="pairs|rows"),
+        str, option("Find the most results, or rows that match.", "pairs|rows")
     ] = "pairs",
     lookup: Annotated[
-        bool, typer.Option("--lookup", help="One file of events that look rows up: hit ratio.")
+        bool, flag("--lookup", "One file of events that look rows up: hit ratio.")
     ] = False,
     policy: Annotated[
-        list[str] | None,
-        typer.Option(help="A policy to try. Repeatable. [all worth a trial]", metavar="NAME"),
+        list[str] | None, option("A policy to try. Repeatable. [all worth a trial]", "NAME")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")] = 0,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with curves.", metavar="PATH")
-    ] = None,
+    seed: Seed = 0,
+    html: Annotated[Path | None, option("Write a page with curves.", "PATH")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how much memory a join or a cache needs for a share of its results."""
-    from ..advisor import show
+    from ..advisor.advise import advise_files, advise_references
+    from ..advisor.words import overview
     from ..report import advice, where_to_write
 
     page = None if html is None else where_to_write(html)
+    if lookup:
+        _refuse_join_options(files, within, goal)
+    elif len(files) != 2:
+        raise BadInput(
+            f"a join takes two files, got {len(files)}; for a cache of one file's keys add --lookup"
+        )
     with following("replaying") as progress:
-        options: dict[str, Any] = {"target": target, "tried": policy or (), "seed": seed}
-        made = _advise(files, on, time, within, goal, lookup, options | {"progress": progress})
+        options: dict[str, Any] = {
+            "target": target,
+            "tried": policy or (),
+            "seed": seed,
+            "progress": progress,
+        }
+        if lookup:
+            made = advise_references(files[0], on, time, **options)
+        else:
+            made = advise_files(files[0], files[1], on, time, within, goal=goal, **options)
     if page is not None:
         page.write_text(advice.as_html(made), encoding="utf-8")
     if as_json:
         show_made(made.to_json())
     else:
-        show_made(*show.overview(made))
+        show_made(*overview(made))
 
 
-def _advise(
-    files: list[str],
-    on: str,
-    time: str | None,
-    within: str | None,
-    goal: str,
-    lookup: bool,
-    options: dict[str, Any],
-) -> Any:
-    from ..advisor.files import advise_files, advise_references
-    from ..core.gains import PAIRS
-    from ..errors import BadInput
-
-    if lookup:
-        if len(files) != 1:
-            raise BadInput(f"--lookup takes one file of events, got {len(files)}")
-        if within is not None:
-            raise BadInput(f"a cache has no window, got within {within}; leave it out")
-        if goal != PAIRS:
-            raise BadInput("a cache has hits, and no rows to match; leave out --goal")
-        return advise_references(files[0], on, time, **options)
-    if len(files) != 2:
-        raise BadInput(
-            f"a join takes two files, got {len(files)}; for a cache of one file's keys add --lookup"
-        )
-    return advise_files(files[0], files[1], on, time, within, goal=goal, **options)
+def _refuse_join_options(files: list[str], within: str | None, goal: str) -> None:
+    """Reject what only a join has, for a cache."""
+    if len(files) != 1:
+        raise BadInput(f"--lookup takes one file of events, got {len(files)}")
+    if within is not None:
+        raise BadInput(f"a cache has no window, got within {within}; leave it out")
+    if goal != "pairs":
+        raise BadInput("a cache has hits, and no rows to match; leave out --goal")

@@ -5,19 +5,15 @@ from typing import Annotated
 
 import typer
 
-from .output import AsJson, show_made, where_to_draw
+from .output import AsJson, option, show_made, where_to_draw
 
 
 def demo(
     what: Annotated[
         str, typer.Argument(help="What is shown.", metavar="[join|lookup|precision]")
     ] = "join",
-    months: Annotated[
-        int, typer.Option(help="How much of the year is taken.", metavar="N", min=1, max=12)
-    ] = 12,
-    out: Annotated[
-        Path, typer.Option(help="Where the picture goes: a folder or a file.", metavar="PATH")
-    ] = Path(),
+    months: Annotated[int, option("How much of the year is taken.", "N", min=1, max=12)] = 12,
+    out: Annotated[Path, option("Where the picture goes: a folder or a file.", "PATH")] = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Show a join, a lookup or cached intervals at work on real data.
@@ -60,14 +56,14 @@ def _lookup(months: int, out: Path, as_json: bool) -> None:
 
 
 def _precision(months: int, out: Path, as_json: bool) -> None:
-    from . import weather_demo, weather_pictures
+    from . import weather
 
-    picture = where_to_draw(out, weather_pictures.NAME)
-    made = weather_demo.run_demo(months)
-    weather_pictures.draw(made, picture)
+    picture = where_to_draw(out, weather.NAME)
+    made = weather.run_demo(months)
+    weather.draw(made, picture)
     if as_json:
-        show_made(weather_demo.summarise(made, picture))
+        show_made(weather.summarise(made, picture))
         return
-    weather_pictures.play(made)
-    table, moral = weather_demo.comparison(made), weather_demo.moral(made)
-    show_made(weather_pictures.still(made), table, moral, f"Picture: {picture}")
+    weather.play(made)
+    table, moral = weather.comparison(made), weather.moral(made)
+    show_made(weather.still(made), table, moral, f"Picture: {picture}")

@@ -1,4 +1,4 @@
-"""What a command prints: JSON for programs, tables and sentences for people."""
+"""What all commands share: how options are declared, and how results are printed."""
 
 import json
 import os
@@ -13,10 +13,27 @@ import typer
 from ..errors import BadInput
 from ..extras import need
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-
-
 PICTURES = (".png", ".svg", ".pdf")
+
+
+def option(text: str, metavar: str | None = None, *names: str, **limits: Any) -> Any:
+    """Declare an option by its help, the name of its value, and names other than the parameter's.
+
+    limits: `min` and `max`, as Typer takes them.
+    """
+    shown = text.replace("[", r"\[")  # Rich would take a default in brackets for markup
+    return typer.Option(*names, help=shown, metavar=metavar, **limits)
+
+
+def flag(name: str, text: str) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(name, help=text)
+
+
+AsJson = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
+Seed = Annotated[int, option("Where randomness comes from.", "S")]
+Within = Annotated[str | None, option("Times of a match differ by at most this: 5, or 10s.", "W")]
+File = Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")]
 
 
 def where_to_draw(out: Path, name: str) -> Path:
@@ -48,17 +65,10 @@ def show_made(*parts: Any) -> None:
 def following(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar on standard error, if that is a terminal; yield what moves it."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    quiet = not sys.stderr.isatty()
+    console, quiet = Console(stderr=True), not sys.stderr.isatty()
+    columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
         task = bar.add_task(what)
         yield lambda done, total: bar.update(task, completed=done, total=total)

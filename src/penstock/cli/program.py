@@ -1,5 +1,6 @@
 """The program: its commands, how it complains and how it ends."""
 
+import logging
 import multiprocessing
 import os
 import re
@@ -99,6 +100,8 @@ app = typer.Typer(
 
 def main(program: typer.Typer = app) -> None:
     """Run a program: this one, or another with commands of the same kind."""
+    if not sys.stderr.isatty():  # not a terminal: what is compiled goes unmentioned
+        logging.getLogger("penstock").setLevel(logging.ERROR)
     for number in (signal.SIGINT, signal.SIGTERM):
         # What is ignored stays so: `nohup`, or `&` in a script, keeps Ctrl-C from us on purpose.
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -1,81 +1,54 @@
-"""`penstock simulate`: policies compared on a workload or a trace."""
+"""`penstock simulate` and `penstock policies`: policies compared on a trace, and what they are."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from .output import AsJson, following, show_made
+from .output import AsJson, Seed, Within, flag, following, option, show_made
 
 if TYPE_CHECKING:  # both take long to import
     from rich.table import Table
 
     from ..simulate import Comparison
 
-HINDSIGHT = ("opt", "lfd")
 WHAT = {"joining": "results", "caching": "hits"}
 BAR = 20  # characters
 
 
 def simulate(
-    memory: Annotated[int, typer.Option(help="How many tuples can be held.", metavar="K")],
+    memory: Annotated[int, option("How many tuples can be held.", "K")],
     workload: Annotated[
-        str | None,
-        typer.Option(
-            help="Generated arrivals.", metavar="tower|roof|floor|walk|zipf|gdj[:key=value,...]"
-        ),
+        str | None, option("Generated arrivals.", "tower|roof|floor|walk|zipf|gdj[:key=value,...]")
     ] = None,
-    trace: Annotated[
-        str | None, typer.Option(help="A CSV or Parquet file of arrivals.", metavar="FILE")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option(help="Its key column, or several: a,b. [key]", metavar="COL")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="Its time column. [time, or the row number]", metavar="COL")
-    ] = None,
-    side: Annotated[
-        str | None, typer.Option(help="The column that names the stream. [side]", metavar="COL")
-    ] = None,
-    problem: Annotated[
-        str, typer.Option(help="What the memory is for.", metavar="joining|caching")
-    ] = "joining",
+    trace: Annotated[str | None, option("A CSV or Parquet file of arrivals.", "FILE")] = None,
+    key: Annotated[str | None, option("Its key column, or several: a,b. [key]", "COL")] = None,
+    time: Annotated[str | None, option("Its time column. [time, or the row number]", "COL")] = None,
+    side: Annotated[str | None, option("The column that names the stream. [side]", "COL")] = None,
+    problem: Annotated[str, option("What the memory is for.", "joining|caching")] = "joining",
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A policy, or opt or lfd: the best with hindsight. Repeatable. [all policies]",
-            metavar="NAME[:key=value,...]",
+        option(
+            "A policy, or opt or lfd: the best with hindsight. Repeatable. [all policies]",
+            "NAME[:key=value,...]",
         ),
     ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option(help="Times of a match differ by at most this: 5, or 10s.", metavar="W"),
-    ] = None,
+    within: Within = None,
     layout: Annotated[
-        str, typer.Option(help="One memory, or one for each side.", metavar="unified|split")
+        str, option("One memory, or one for each side.", "unified|split")
     ] = "unified",
     goal: Annotated[
-        str,
-        typer.Option(help="Get the most results, or rows that match.", metavar="pairs|rows"),
+        str, option("Get the most results, or rows that match.", "pairs|rows")
     ] = "pairs",
-    runs: Annotated[int, typer.Option(help="Runs, each with its own seed.", metavar="N")] = 1,
-    length: Annotated[
-        int | None, typer.Option(help="Steps, or rows of a trace. [5000, or all]", metavar="N")
-    ] = None,
+    runs: Annotated[int, option("Runs, each with its own seed.", "N")] = 1,
+    length: Annotated[int | None, option("Steps, or rows of a trace. [5000, or all]", "N")] = None,
     warmup: Annotated[
-        int | None,
-        typer.Option(help="Steps or rows not counted. [4 x memory; 0 of a trace]", metavar="N"),
+        int | None, option("Steps or rows not counted. [4 x memory; 0 of a trace]", "N")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where randomness comes from.", metavar="S")] = 0,
-    drop: Annotated[
-        float, typer.Option(help="The share of arrivals dropped as they come.", metavar="P")
-    ] = 0.0,
+    seed: Seed = 0,
+    drop: Annotated[float, option("The share of arrivals dropped as they come.", "P")] = 0.0,
     distortion: Annotated[
-        bool, typer.Option("--distortion", help="Tell how unevenly results are lost: SSE and KL.")
+        bool, flag("--distortion", "Tell how unevenly results are lost: SSE and KL.")
     ] = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with bars.", metavar="PATH")
-    ] = None,
+    html: Annotated[Path | None, option("Write a page with bars.", "PATH")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay a workload or a trace under several policies, and compare them."""
@@ -100,13 +73,14 @@ def _table(made: "Comparison") -> "Table":
     from rich.table import Table
     from rich.text import Text
 
+    from ..report.comparison import HINDSIGHT, reached
     from ..simulate import summarise
 
     report = summarise(made, rows=True)
     scores = report["policies"]
     online = [each for each in scores if each["policy"] not in HINDSIGHT] or scores
     by_rows = report.get("goal") == "rows"
-    best = max(_reached(each, by_rows) for each in online)
+    best = max(reached(each, by_rows) for each in online)
     joins = report["problem"] == "joining"
     measures = ("sse", "kl") if made.scenario.distortion else ()
     bar = BAR // 2 if measures or joins else BAR
@@ -118,8 +92,8 @@ def _table(made: "Comparison") -> "Table":
     for name in ("tuples/s", *map(str.upper, measures)):
         table.add_column(name, justify="right", no_wrap=True)
     for chosen, score in zip(made.policies, scores, strict=True):
-        reached = _reached(score, by_rows)
-        style = "bold green" if reached == best else ""
+        share = reached(score, by_rows)
+        style = "bold green" if share == best else ""
         if score["policy"] in HINDSIGHT:
             style = "dim"
         colour = style or "cyan"
@@ -128,17 +102,12 @@ def _table(made: "Comparison") -> "Table":
             _results(score["results"], report["runs"]),
             f"{score['recall']['mean']:.2%}",
             *([f"{score['matched']['recall']:.2%}" if "matched" in score else ""] if joins else []),
-            ProgressBar(1, min(reached, 1), bar, complete_style=colour, finished_style=colour),
+            ProgressBar(1, min(share, 1), bar, complete_style=colour, finished_style=colour),
             _short(score["tuples_per_second"]),
             *(f"{score['distortion'][measure]['mean']:.4f}" for measure in measures),
             style=style,
         )
     return table
-
-
-def _reached(score: dict[str, Any], by_rows: bool) -> float:
-    """Return the share of its goal that a policy has reached."""
-    return score["matched"]["recall"] if by_rows else score["recall"]["mean"]
 
 
 def _title(report: dict[str, Any]) -> str:
@@ -176,3 +145,25 @@ def _short(number: float) -> str:
     if number >= 1e6:
         return f"{number / 1e6:.1f} M"
     return f"{number / 1e3:.0f} k" if number >= 1e3 else str(number)
+
+
+def policies(as_json: AsJson = False) -> None:
+    """List the policies, what they are for, and their parameters."""
+    from ..simulate.player import list_policies
+
+    rows = list_policies()
+    show_made({"policies": rows} if as_json else _policies_table(rows))
+
+
+def _policies_table(rows: list[dict[str, Any]]) -> "Table":
+    """Return the table of all policies."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="policies", title_justify="left")
+    for column in ("name", "what it evicts", "for", "parameters"):
+        table.add_column(column)
+    for row in rows:
+        params = "\n".join(f"{name}={value}" for name, value in row["params"].items())
+        table.add_row(Text(row["policy"]), row["summary"], "\n".join(row["problems"]), Text(params))
+    return table

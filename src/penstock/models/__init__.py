@@ -1,21 +1,18 @@
 """Models of streams: Pr(X_{t+d} = v | history), samples, fits, and the benefit of keeping a row.
 
-`model.py` says what every model offers. The families are `Stationary`, `Trend`, `Walk`, `Ar1` and
-`Seasonal`; `Known` is the certain future; `best` chooses the family of a stream. `benefit.py` and
-`curves.py` compute what HEEB needs: the benefit of keeping a row, and tables of it.
+- `model.py`: what every model offers, and what their fits share.
+- `cells.py`: values as multiples of a unit, and distributions of them.
+- `independent.py`: `Stationary`, `Trend` and `Known`, the certain future.
+- `walk.py`: `Walk`. `autoregression.py`: `Ar1` and `Seasonal`.
+- `choice.py`: `best` chooses the family of a stream.
+- `curves.py`: what HEEB needs, how long rows are held and tables of their benefit.
 """
 
-from .ar1 import Ar1
-from .benefit import caching
+from .autoregression import Ar1, Seasonal
+from .cells import Discrete
 from .choice import best
-from .fitting import log_likelihood
-from .known import Known
-from .model import Model, Now
-from .noise import Discrete
-from .seasonal import Seasonal
-from .stationary import Stationary
-from .support import support
-from .trend import Trend
+from .independent import Known, Stationary, Trend
+from .model import Model, Now, log_likelihood
 from .walk import Walk
 
 __all__ = [
@@ -29,7 +26,5 @@ __all__ = [
     "Trend",
     "Walk",
     "best",
-    "caching",
     "log_likelihood",
-    "support",
 ]

@@ -16,13 +16,11 @@ from numpy.typing import ArrayLike
 
 from ..errors import BadInput
 from ..numeric import chi_square_above
-from . import stationary, trend, walk
-from .ar1 import Ar1
+from . import walk
+from .autoregression import Ar1, Seasonal, check_period
 from .cells import on_grid
-from .fitting import Fit
-from .seasonal import Seasonal, check_period
-from .stationary import Stationary
-from .trend import Trend
+from .independent import COUNTED, NOISES, Stationary, Trend
+from .model import Fit
 from .walk import Walk
 
 LEAST = 50  # values: with fewer, a walk and an AR(1) look alike
@@ -36,7 +34,7 @@ TURN = -0.25  # correlation of one step with the next; independent values have -
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FamilyFit:
     """One possible model; `against` says why it cannot be chosen, or is empty."""
 
     name: str
@@ -54,7 +52,7 @@ class Choice:
     """The fit that was chosen, and all candidates from the lowest BIC up."""
 
     fit: Fit
-    candidates: list[Candidate]
+    candidates: list[FamilyFit]
 
 
 def best(data: ArrayLike, period: float | None = None, unit: float | None = None) -> Choice:
@@ -87,9 +85,9 @@ Fitter = Callable[[np.ndarray], Fit]
 
 def _families(unit: float, period: float | None) -> list[tuple[str, Fitter]]:
     families: list[tuple[str, Fitter]] = []
-    for kind in stationary.KINDS:
+    for kind in COUNTED:
         families.append((f"stationary ({kind})", partial(Stationary.fit, kind=kind, unit=unit)))
-    for noise in trend.KINDS:
+    for noise in NOISES:
         families.append((f"trend ({noise} noise)", partial(Trend.fit, noise=noise, unit=unit)))
     for step in walk.KINDS:
         families.append((f"walk ({step} steps)", partial(Walk.fit, step=step, unit=unit)))
@@ -98,12 +96,12 @@ def _families(unit: float, period: float | None) -> list[tuple[str, Fitter]]:
     return families
 
 
-def _try(name: str, fitter: Fitter, data: np.ndarray) -> Candidate:
+def _try(name: str, fitter: Fitter, data: np.ndarray) -> FamilyFit:
     try:
         fit = fitter(data)
-    except BadInput as refusal:
-        return Candidate(name, None, str(refusal))
-    return Candidate(fit.name, fit, _against(fit, data))
+    except BadInput as error:
+        return FamilyFit(name, None, str(error))
+    return FamilyFit(fit.name, fit, _against(fit, data))
 
 
 def _against(fit: Fit, data: np.ndarray) -> str:

@@ -1,5 +1,8 @@
 """H computed beforehand: tables from which a policy reads the worth of any row at any time.
 
+H is the sum over future steps d of the benefit of a row at that step times L(d), the probability
+that the row is still held then (`Lasting`, table 1 of the source).
+
 H of a row depends only on its relation to the other stream (corollary 5, theorem 3): for a trend on
 the distance from its line, for a walk on the distance from its last value, for an autoregression on
 its own value and the last one, for a season on these and the phase. A table covers all of it, for
@@ -13,28 +16,27 @@ Source: section 6.1 of Xie, Yang and Chen, "On Joining and Caching Stochastic St
 2005); seasons and the relation above go beyond it.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..core import worth as layout
-from ..core.jit import kernel
 from ..errors import BadInput
-from ..numeric import Floats, spline
-from . import wide_noise
-from .ar1 import Ar1, Autoregression
-from .benefit import Lasting
-from .benefit import caching as caching_benefit
-from .cells import Ints, cell_mass, to_cells
+from ..kernel import gains as layout
+from ..kernel.jit import kernel
+from ..numeric import Floats, harmonic, spline
+from .autoregression import Ar1, Autoregression, Seasonal
+from .cells import Discrete, Ints, cell_mass, positive, to_cells
+from .independent import Stationary, Trend
 from .model import Now
-from .noise import Discrete
-from .seasonal import Seasonal
-from .stationary import Stationary
-from .trend import Trend
 from .walk import Walk, added
 
+NEGLIGIBLE = 1e-9  # a probability that no longer counts
+FARTHEST = 4096  # steps ahead that are considered at most
 FINE = 8  # points per cell if the line passes between whole numbers
 WIDEST = 1 << 16  # points of a curve
 WALK_STEPS = 2048  # steps ahead at most
@@ -44,14 +46,81 @@ REACH = 5.0  # standard deviations of an autoregression that a surface covers
 CONTROL = (41, 81)  # points at which a surface is computed: last values, values
 POINTS = (81, 401)  # points to which it is then refined
 SEASON_POINTS = (53, 13, 129)  # phases, last values, values
+WIDE_POINTS = 1024  # into which the noise is divided
+WIDE_AHEAD = 2  # widths of the noise ahead at most: the line has passed by then
 FORGOTTEN = 1e-4  # remaining effect of the last value that is neglected
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """One of the forms of L: `exp` and `fixed` have a scale, alpha or a number of steps.
+
+    >>> Lasting("exp", 2.0).of([1, 2]).round(3).tolist()
+    [0.607, 0.368]
+    >>> Lasting("fixed", 3).of([3, 4]).tolist()
+    [1.0, 0.0]
+    """
+
+    kind: str = "exp"
+    scale: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in layout.KINDS:
+            raise BadInput(f"L must be one of {', '.join(layout.KINDS)}, got {self.kind!r}")
+        if self.kind == "exp":
+            positive("alpha", self.scale)
+        elif self.kind == "fixed" and not (self.scale >= 1 and float(self.scale).is_integer()):
+            raise BadInput(f"steps of a fixed L must be a whole number above 0, got {self.scale!r}")
+
+    @property
+    def converges(self) -> bool:
+        """Whether the sum of L over all steps is finite, and so the benefit of any join."""
+        return self.kind not in ("inf", "inv")
+
+    @property
+    def horizon(self) -> int:
+        """The number of steps that count, or that are considered at most."""
+        if self.kind == "exp":
+            return min(FARTHEST, max(1, math.ceil(-self.scale * math.log(NEGLIGIBLE))))
+        return int(self.scale) if self.kind == "fixed" else FARTHEST
+
+    def of(self, d: Any) -> Floats:
+        """Return L at steps d = 1, 2, ..."""
+        ahead = np.asarray(d, np.float64)
+        if self.kind == "exp":
+            return np.exp(-ahead / self.scale)
+        if self.kind == "fixed":
+            return (ahead <= self.scale).astype(np.float64)
+        return 1 / ahead if self.kind == "inv" else np.ones(ahead.shape)
+
+    def between(self, first: float, last: float) -> float:
+        """Return the sum of L over the steps after `first`, up to `last`.
+
+        >>> Lasting("fixed", 3).between(1, 9)
+        2.0
+        >>> round(Lasting("exp", 2.0).between(0, 2), 3)
+        0.974
+        """
+        if self.kind == "exp":
+            rate = 1 / self.scale
+            return math.exp(-first * rate) * math.expm1(-(last - first) * rate) / -math.expm1(rate)
+        if self.kind == "fixed":
+            return float(min(last, self.scale) - min(first, self.scale))
+        return harmonic(last) - harmonic(first) if self.kind == "inv" else float(last - first)
+
+
+def alpha_of(lifetime: float) -> float:
+    """Return the alpha whose mean lifetime, 1 / (1 - exp(-1/alpha)), is the given one."""
+    if not lifetime > 1:
+        raise BadInput(f"lifetime must be above 1 step, got {lifetime!r}")
+    return -1 / math.log1p(-1 / lifetime)
 
 
 class Table(NamedTuple):
     """H over all positions; the meaning of the axes depends on the form."""
 
     form: int
-    numbers: Floats  # float64[7]: see `core.worth`
+    numbers: Floats  # float64[7]: see `kernel.gains`
     keys: Ints  # int64[n]: the values of a stationary stream
     worth: Floats  # float64[forms of L, phases, last values, values]
 
@@ -70,7 +139,7 @@ def tabulate(model: Any, lastings: Sequence[Lasting], caching: bool = False) -> 
 
 
 def _table(form: int, worth: Floats, keys: Ints | None = None, **given: float) -> Table:
-    """Return a table; `given` are its numbers by the names of their places in `core.worth`."""
+    """Return a table; `given` are its numbers by the names of their places in `kernel.gains`."""
     numbers = np.zeros(7)
     numbers[[layout.STEP, layout.X_STEP, layout.PERIOD]] = 1
     for name, value in given.items():
@@ -110,9 +179,9 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
         return _stationary(Stationary(here, model.noise.mass), lastings, caching)
     noise, size = model.noise, abs(slope)
     line: dict[str, Any] = {"level": level, "slope": slope}
-    if len(noise.mass) > wide_noise.POINTS:
-        low, worth = wide_noise.beside(noise, slope, lastings, caching)
-        return _table(layout.LINE, worth, low=low, step=wide_noise.grid_step(noise), **line)
+    if len(noise.mass) > WIDE_POINTS:
+        low, worth = beside_wide(noise, slope, lastings, caching)
+        return _table(layout.LINE, worth, low=low, step=_grid_step(noise), **line)
     fine = 1 if float(slope).is_integer() and float(level).is_integer() else FINE
     weights = _weights(lastings, int(WIDEST / fine / size) + 1)
     steps = weights.shape[1]
@@ -139,6 +208,63 @@ def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
         worth[:, part] += weights[:, d - 1, None] * (p * away[part] if caching else p)
         away[part] *= 1 - p
     return _table(layout.LINE, worth, **line)
+
+
+def _grid_step(noise: Discrete) -> float:
+    """Return the number of cells between two points."""
+    return len(noise.mass) / WIDE_POINTS
+
+
+def beside_wide(
+    noise: Discrete, slope: float, lastings: list[Lasting], caching: bool
+) -> tuple[float, Floats]:
+    """Return H beside a trend in wide noise: the distance of the first point, and layers of points.
+
+    If the noise spans tens of thousands of cells and the line rises slowly, neighbouring values
+    have nearly the same H, and the probabilities of a value hardly change from step to step. So
+    cells are taken together, as are the steps that the line needs for one point of the grid. The
+    cost depends neither on the width of the noise nor on the number of steps ahead.
+
+    >>> low, worth = beside_wide(Discrete.normal(1000, 3000), 0.1, [Lasting("exp", 1e8)], False)
+    >>> worth.shape, round(float(worth.max()), 1)  # the line passes a value once, 10 steps per cell
+    ((1, 3073), 10.0)
+    """
+    forth = noise if slope > 0 else Discrete(-noise.highest, noise.mass[::-1])
+    step = _grid_step(noise)
+    stride = step / abs(slope)  # steps until the line has moved by one point
+    reach = max(_wide_reach(lasting) for lasting in lastings)
+    blocks = int(min(np.ceil(reach / stride), WIDE_AHEAD * WIDE_POINTS))
+    low = float(forth.lowest) - 0.5
+    # The mean distance of a value from the line, over a block of steps, lies between two points.
+    chance = np.diff(_below(forth, low + step * np.arange(-1, WIDE_POINTS + 1))) / step
+    worth = np.zeros((len(lastings), WIDE_POINTS + blocks + 1))
+    away = np.ones(worth.shape[1])  # the probability that the value has not occurred yet
+    for block in range(blocks):
+        first, last = np.floor([block * stride, (block + 1) * stride])
+        if last == first:
+            continue
+        part = slice(block, block + len(chance))
+        weights = np.array([lasting.between(first, last) for lasting in lastings])[:, None]
+        missed = (1 - chance) ** (last - first)
+        met = (1 - missed) / (last - first) * away[part] if caching else chance
+        worth[:, part] += weights * met
+        away[part] *= missed
+    if slope > 0:
+        return low, worth
+    return -(low + step * (worth.shape[1] - 1)), worth[:, ::-1]
+
+
+def _below(noise: Discrete, x: ArrayLike) -> Floats:
+    """Return the probability of less than x, with the mass of a cell spread over its width."""
+    edges = np.arange(noise.lowest, noise.highest + 2) - 0.5
+    return np.interp(np.asarray(x), edges, np.concatenate([[0.0], np.cumsum(noise.mass)]))
+
+
+def _wide_reach(lasting: Lasting) -> float:
+    """Return the number of steps after which L is negligible."""
+    if lasting.kind == "exp":
+        return lasting.scale * 20.0
+    return float(lasting.scale) if lasting.kind == "fixed" else np.inf
 
 
 def _along(mass: Floats, slope: int, alpha: float) -> Floats:
@@ -171,7 +297,9 @@ def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> Table:
         # Rounding must not break ties between both directions.
         way = (way + way[:, ::-1]) / 2
     all_exponential = all(lasting.kind == "exp" for lasting in lastings)
-    worth = weights @ (way if all_exponential or not caching else _first_visits(way, -low))
+    worth = weights @ (
+        way if all_exponential or not caching else first_visits(way.T, way[None, :, -low]).T
+    )
     if caching and all_exponential:
         worth /= 1 + worth[:, -low, None]
     return _table(layout.WALK, worth, low=low * cells, step=cells)
@@ -191,13 +319,17 @@ def _coarse(step: Discrete) -> tuple[Discrete, int]:
     return Discrete(int(place[0]), np.bincount(place - place[0], step.mass).astype(float)), cells
 
 
-def _first_visits(way: Floats, home: int) -> Floats:
-    """Return the probabilities of first visits from those of all; `home` is the place of 0."""
-    first = way.copy()
-    again = way[:, home]
-    for d in range(len(way) - 1):
-        np.maximum(first[d], 0.0, out=first[d])
-        first[d + 1 :] -= first[d] * again[: len(way) - 1 - d, None]
+def first_visits(visits: Floats, again: Floats) -> Floats:
+    """Return the probabilities of first visits to values from those of all: values, steps.
+
+    To be at a value after d steps, the stream must visit it for the first time at some step i and
+    be there again d - i steps later; subtracting the later visits leaves the first ones. `again`
+    are the probabilities of returns.
+    """
+    first, last = visits.copy(), visits.shape[1]
+    for i in range(last - 1):
+        np.maximum(first[:, i], 0.0, out=first[:, i])
+        first[:, i + 1 :] -= first[:, i : i + 1] * again[:, : last - 1 - i]
     return np.maximum(first, 0.0)
 
 
@@ -228,11 +360,14 @@ def _ar1_at(model: Ar1, lastings: list[Lasting], x: Floats, v: Floats, caching: 
 
 
 def _ar1_first_visits(model: Ar1, lasting: Lasting, x: Floats, v: Floats) -> Floats:
+    """Return H of a cache; the state at a visit is the value v, correct to half a unit."""
     ahead = np.arange(1, min(lasting.horizon, 512) + 1)
     weights, rows = lasting.of(ahead), []
-    cells = np.rint(v) * model.unit
+    cells = np.rint(v)[:, None] * model.unit
+    again = model.prob(cells, ahead, Now(0, cells))
     for one in x * model.unit:
-        total = caching_benefit(model, cells[:, None], ahead[None, :], Now(0, one))
+        first = first_visits(model.prob(cells, ahead, Now(0, one)), again)
+        total = np.minimum(np.cumsum(first, axis=1), 1.0)
         rows.append(np.diff(total, axis=1, prepend=0.0) @ weights)
     return np.array(rows)
 

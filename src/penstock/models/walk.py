@@ -10,14 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.options import at_least
-from ..core.rng import source
 from ..errors import BadInput
+from ..kernel.options import at_least, check_word
+from ..kernel.rng import source
 from ..numeric import Estimate, Floats, minimum
-from .cells import Ints, cell_mass, finite, on_grid, positive, to_cells, to_values
-from .fitting import Fit, check_kind, fitted
-from .model import History, last, now, steps
-from .noise import Discrete
+from .cells import Discrete, Ints, cell_mass, finite, on_grid, positive, to_cells, to_values
+from .model import Fit, History, fitted, last, now, steps, values_between
 
 KINDS = ("normal", "empirical")
 LEAST = 10  # values, for enough steps
@@ -75,6 +73,12 @@ class Walk:
             moves[:1] = 0
         return to_values(self._place(here) + np.cumsum(moves), self.unit)
 
+    def support(self, most: int, history: History) -> np.ndarray:
+        """Return the values from the lowest to the highest that the steps can lead to."""
+        here = round(last(history, self.family).value / self.unit)
+        low, high = self.step.lowest, self.step.highest
+        return values_between(here + min(most * low, low), here + max(most * high, high), self.unit)
+
     def _place(self, value: Any) -> Ints:
         cell, on = to_cells(value, self.unit)
         if not on.all():
@@ -89,7 +93,7 @@ class Walk:
         >>> [round(fit.parameters[name].value, 1) for name in ("drift", "sd")]
         [0.5, 2.0]
         """
-        check_kind("step", step, KINDS)
+        check_word("step", step, KINDS)
         grid = on_grid(data, unit, LEAST)
         moves, unit = np.diff(grid.cell), grid.unit
         if (moves == moves[0]).all():

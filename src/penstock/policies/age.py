@@ -1,36 +1,36 @@
-"""AGE: keep every tuple for the age at which it has paid best, then let it go.
+"""AGE: keep every tuple up to the age with the most matches per unit of time, then evict it.
 
 If a tuple's expected matches depend on its age alone, there is an age `k` that maximises matches
-per unit of time in memory. When room is needed the oldest tuple goes if it has reached that age;
-otherwise the newcomer is turned away, so that who was taken in has its full time.
+per unit of time in memory. When room is needed the oldest tuple is evicted if it has reached that
+age; otherwise the newcomer is rejected, so that an admitted tuple is held for its full time.
 
 Without a given `k` the curve of matches by age is learned, per stream, from the tuples seen so far:
-matches at an age divided by how many tuples lived through it. Ages beyond what the memory ever
+matches at an age divided by the number of tuples that reached it. Ages beyond what the memory ever
 holds are not observed, so the learned `k` lies within them.
 
 Source: Srivastava, Widom, "Memory-limited execution of windowed stream joins" (VLDB 2004), as
-told in the GDJ paper, section 3.2.
+described in the GDJ paper, section 3.2.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core import order as orders
-from ..core.jit import jit
-from ..core.order import Order
-from ..core.policy import JOINING, REFUSE, Policy, Setup, check_range
+from ..kernel import order as orders
+from ..kernel.jit import jit
+from ..kernel.policy import JOINING, REJECT, Policy, Setup, check_range
+from .shared import WITH_ORDER, unlink
 
 BINS = 96  # two per doubling of the age
-LEARN_EVERY = 1024  # arrivals between two looks at the curve
+LEARN_EVERY = 1024  # arrivals between two evaluations of the curve
 
 
 class AgeState(NamedTuple):
-    """The queue, what was seen at each age, and the best ages."""
+    """The queue, what was counted at each age, and the best ages."""
 
-    queue: Order
+    order: orders.Order  # the oldest first
     gains: np.ndarray  # int64[streams, BINS]: matches by age of the held tuple
-    lives: np.ndarray  # int64[streams, BINS]: tuples that left, by age
+    lives: np.ndarray  # int64[streams, BINS]: removed tuples, by age
     best: np.ndarray  # int64[streams]: k in the paper
     start: np.ndarray  # int64[BINS + 1]: the least age of each bin
     arrivals: np.ndarray  # int64[1]
@@ -56,15 +56,8 @@ def make_state(setup: Setup, k: int | None = None) -> AgeState:
 
 @jit
 def _bin(state, age):
-    """Return the last bin that begins at or before this age, by bisection."""
-    low, high = 0, BINS
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if state.start[middle] <= age:
-            low = middle
-        else:
-            high = middle
-    return low
+    """Return the last bin that begins at or before this age."""
+    return min(BINS - 1, np.searchsorted(state.start, age, "right") - 1)
 
 
 @jit
@@ -94,11 +87,6 @@ def on_arrival(state, held, slot, now):
 
 
 @jit
-def on_insert(state, held, slot, now):
-    orders.push_back(state.queue, 0, slot)
-
-
-@jit
 def on_match(state, held, slot, now):
     state.gains[held.at[slot]["stream"], _bin(state, max(0, now - held.at[slot]["time"]))] += 1
 
@@ -106,26 +94,24 @@ def on_match(state, held, slot, now):
 @jit
 def on_remove(state, held, slot, now):
     state.lives[held.at[slot]["stream"], _bin(state, max(0, now - held.at[slot]["time"]))] += 1
-    orders.unlink(state.queue, 0, slot)
+    unlink(state, held, slot, now)
 
 
 @jit
 def choose_victim(state, held, newcomer, now):
-    oldest = orders.front(state.queue, 0)
+    oldest = orders.front(state.order, 0)
     if now - held.at[oldest]["time"] >= state.best[held.at[oldest]["stream"]]:
         return oldest
-    return np.int64(REFUSE)
+    return np.int64(REJECT)
 
 
 AGE = Policy(
     "age",
-    "the oldest tuple goes once it has reached the age that pays best",
+    "evicts the oldest tuple once it has reached the age with most matches per time",
     make_state,
     choose_victim,
-    on_insert=on_insert,
     on_match=on_match,
-    on_remove=on_remove,
     on_arrival=on_arrival,
     problems=(JOINING,),
-    tracked=lambda state: int(state.queue.ends[0, 2]),
+    **WITH_ORDER | {"on_remove": on_remove},
 )

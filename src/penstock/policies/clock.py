@@ -1,14 +1,14 @@
-"""CLOCK, data-aware: a hand walks over the tuples and wears their scores down.
+"""CLOCK, data-aware: a hand moves over the tuples and lowers their scores.
 
 A newcomer starts with the score `w0`; every match adds one. When room is needed the hand lowers
 the score it points at, by one or (with `rho`) by a factor; a tuple whose score falls below `tau`
-goes and the newcomer takes its place in the round, any other is passed over. So the score blends
-how recently and how often a tuple was useful, and the work of an eviction is paid for by earlier
-matches.
+is evicted and the newcomer takes its place in the round, any other is passed over. So the score
+combines how recently and how often a tuple matched, and the number of steps of the hand is bounded
+by earlier matches.
 
 How fast scores should fall differs from stream to stream. With `rho=auto` the rate is found while
 the engine runs, also whether scores should fall by one instead; with `w0=auto` the score to begin
-with is found too. Miniatures try them (`engines/tuning.py`), which the paper leaves for later.
+with is found too. Miniatures try them (`engine/adapt/pilot.py`), which the paper leaves open.
 
 Source: Gao, Scharrenbach, Bernstein, "The CLOCK data-aware eviction approach" (ESWC 2014),
 section 3.2.
@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import order as orders
-from ..core.jit import jit
-from ..core.order import Order
-from ..core.pages import zeros
-from ..core.policy import Policy, Setup, Tunable, check_range
+from ..kernel import order as orders
+from ..kernel.jit import jit
+from ..kernel.pages import zeros
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, Tunable, check_range
+from .shared import WITH_ORDER, append
 
-MOST = 1e6  # the highest score to begin with: the hand wears it down one by one
+MOST = 1e6  # the highest score to begin with: the hand lowers it one by one
 # Tried by `rho=auto`; None: scores fall by one. Nearer to 1 the hand needs thousands of rounds.
 RATES = (0.01, None, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
@@ -33,11 +33,11 @@ class ClockState(NamedTuple):
     """Scores, and the round with the hand at its front: passing over is moving to the back."""
 
     weight: np.ndarray  # float64[capacity]
-    round: Order
+    order: orders.Order  # the round
     first: np.ndarray  # float64[1]: the score of a newcomer, w0 in the paper
     factor: np.ndarray  # float64[1]: what a pass of the hand multiplies by, or 1
     step: np.ndarray  # float64[1]: what it subtracts, or 0
-    floor: np.ndarray  # float64[1]: below this a tuple goes, tau in the paper
+    floor: np.ndarray  # float64[1]: below this a tuple is evicted, tau in the paper
 
 
 def make_state(
@@ -48,7 +48,7 @@ def make_state(
     if rho is not None:
         check_range("clock", "rho", rho, 0, 0.999999)
     floor = tau if tau is not None else (0.0 if rho is None else 0.01)
-    # A shrinking score never reaches zero, and a falling one must not have to fall for ever.
+    # A score that is multiplied never reaches zero; one that falls by one needs a reachable floor.
     check_range("clock", "tau", floor, -MOST if rho is None else 1e-300, MOST)
     return ClockState(
         zeros(setup.capacity),
@@ -63,7 +63,7 @@ def make_state(
 @jit
 def on_insert(state, held, slot, now):
     state.weight[slot] = state.first[0]
-    orders.push_back(state.round, 0, slot)
+    append(state, held, slot, now)
 
 
 @jit
@@ -72,20 +72,15 @@ def on_match(state, held, slot, now):
 
 
 @jit
-def on_remove(state, held, slot, now):
-    orders.unlink(state.round, 0, slot)
-
-
-@jit
 def choose_victim(state, held, newcomer, now):
     factor, step, floor = state.factor[0], state.step[0], state.floor[0]
     while True:  # ends: every pass lowers every score
-        slot = orders.front(state.round, 0)
+        slot = orders.front(state.order, 0)
         weight = state.weight[slot] * factor - step
         state.weight[slot] = weight
         if weight < floor:
             return slot
-        orders.move_to_back(state.round, 0, slot)
+        orders.move_to_back(state.order, 0, slot)
 
 
 def retuned(state: ClockState, fresh: ClockState) -> ClockState:
@@ -96,13 +91,13 @@ def retuned(state: ClockState, fresh: ClockState) -> ClockState:
 
 CLOCK = Policy(
     "clock",
-    "a hand wears down scores that matches raise; who falls below the floor goes",
+    "a hand lowers scores that matches raise; evicts a tuple whose score falls below a floor",
     make_state,
     choose_victim,
-    on_insert=on_insert,
     on_match=on_match,
-    on_remove=on_remove,
-    tracked=lambda state: int(state.round.ends[0, 2]),
+    **WITH_ORDER | {"on_insert": on_insert},
     tunable={"rho": Tunable(RATES, 0.5), "w0": Tunable((0.0, 1.0), 0.0)},
     retuned=retuned,
+    auto={JOINING: Trial(5, ("rho=0.5", "rho=0.1", "rho=0.9"))},
+    advise={JOINING: Trial(0), CACHING: Trial(0)},
 )

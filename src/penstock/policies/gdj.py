@@ -1,17 +1,17 @@
-"""GDJ, GreedyDual-Join: credit earned by matches; the lowest credit goes.
+"""GDJ, GreedyDual-Join: matches earn credit; the tuple with the lowest credit is evicted.
 
-A newcomer starts with the credit found at a `percentile` of the credits held, which is how long
-it gets to prove its worth. Three ways to keep the accounts:
+A newcomer starts with the credit found at a `percentile` of the credits held, which determines how
+long it is kept without a match. Three methods:
 
-1. a match earns one, nobody pays;
-2. a match earns the rank of its tuple by credit, and every arrival costs everybody one;
-3. a match earns one, and what was earned is collected from all in equal parts.
+1. a match earns one, and credit is never reduced;
+2. a match earns the rank of its tuple by credit, and every arrival reduces all credits by one;
+3. a match earns one, and what was earned is subtracted from all credits in equal parts.
 
-A cost that is the same for all changes no comparison, and a newcomer's credit is copied from
-somebody who has paid it; so it is never booked, and method 3 decides exactly as method 1 does.
+A reduction that is the same for all changes no comparison, and a newcomer's credit is copied from a
+tuple whose credit was reduced; so it is never computed, and method 3 decides exactly as method 1.
 
 Which percentile is best differs much from stream to stream. With `percentile=auto` it is found
-while the engine runs, as the paper suggests: miniatures try several (`engines/tuning.py`).
+while the engine runs, as the paper suggests: miniatures try several (`engine/adapt/pilot.py`).
 
 Source: Bestavros et al., "GreedyDual-Join" (BUCS-TR-2004-028), sections 4.1 and 5.2.
 """
@@ -20,24 +20,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import ladder as ladders
-from ..core import ranks as trees
-from ..core.jit import jit
-from ..core.ladder import Ladder
-from ..core.policy import Policy, Setup, Tunable, check_choice, check_range
-from ..core.ranks import Ranks
+from ..kernel import ladder as ladders
+from ..kernel import ranks as trees
+from ..kernel.jit import jit
+from ..kernel.policy import (
+    CACHING,
+    JOINING,
+    Policy,
+    Setup,
+    Trial,
+    Tunable,
+    check_choice,
+    check_range,
+)
 
 BY_RANK = 2
 PERCENTILES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # finer steps gained less than 1 %
+
+CANDIDATES = ("percentile=0.2", "percentile=0.0", "percentile=0.5", "percentile=0.9")  # of `auto`
 
 
 class GdjState(NamedTuple):
     """Credits on a ladder (methods 1 and 3) or in a tree with ranks (method 2)."""
 
-    ladder: Ladder
-    ranks: Ranks
+    ladder: ladders.Ladder
+    ranks: trees.Ranks
     method: np.ndarray  # int64[1]
-    stamps: np.ndarray  # int64[1]: changes of credit so far, to tell who came first to a credit
+    stamps: np.ndarray  # int64[1]: changes of credit so far; order equal credits
     percentile: np.ndarray  # float64[1]
 
 
@@ -114,7 +123,7 @@ def _tracked(state: GdjState) -> int:
 
 GDJ = Policy(
     "gdj",
-    "matches earn credit, newcomers get a percentile of it; the lowest credit goes",
+    "matches earn credit, newcomers get a percentile of it; evicts the lowest credit",
     make_state,
     choose_victim,
     on_insert=on_insert,
@@ -124,4 +133,6 @@ GDJ = Policy(
     tunable={"percentile": Tunable(PERCENTILES, 0.2)},
     retuned=retuned,
     cost=1.5,
+    auto={JOINING: Trial(4, CANDIDATES), CACHING: Trial(7, CANDIDATES)},
+    advise={JOINING: Trial(8, ("percentile=0.1",))},
 )

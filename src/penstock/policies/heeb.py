@@ -1,13 +1,16 @@
-"""HEEB: the tuple with the least expected benefit goes.
+"""HEEB: the tuple with the least expected benefit is evicted.
 
-The benefit of a tuple is what the stream it waits for is expected to bring of its key, each step to
-come weighted by the chance L that the tuple is still held then. A model of each stream says what
-it will bring: given beforehand, or fitted to the stream while it runs. H is worked out into a table
+The benefit H of a tuple is how often its key is expected on the other stream, each future step
+weighted by the chance L that the tuple is still held then. A model of each stream gives the
+probabilities: given beforehand, or fitted to the stream while it runs. H is computed into a table
 when a model is known (`models.curves`), so that a score is one look into it.
 
-All scores move with time, so a small memory is scanned and of a larger one a sample is compared.
-With `alpha=auto` several values of alpha are tried beside, each in a small shadow memory of its
-own (`alphas.py`), and the one that finds most sets the scores.
+All scores change with time, so a small memory is scanned and of a larger one a sample is compared.
+
+How far to look ahead is alpha. It is given; or the alpha under which tuples would be held as long
+as they are; or found by feedback (`alpha=auto`): every alpha has a small shadow memory beside the
+real one, fed with the keys of a hash sample small enough for it (all keys, where the real memory is
+small), and the alpha that finds most there sets the scores.
 
 Source: Xie, Yang, Chen, "On joining and caching stochastic streams" (SIGMOD 2005).
 Departures: a window that ends sooner cuts the benefit off; a step of a stream is one arrival of it.
@@ -17,18 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import history as histories
-from ..core import members as sets
-from ..core import rng as rngs
-from ..core.gains import gain
-from ..core.history import History, make_history
-from ..core.jit import jit
-from ..core.least import make_choose
-from ..core.members import Members
-from ..core.pages import zeros
-from ..core.policy import Policy, Setup
-from ..core.slots import FOREVER
-from ..core.worth import (
+from ..kernel import history as histories
+from ..kernel import members as sets
+from ..kernel import rng as rngs
+from ..kernel.gains import (
     LEVEL,
     LINE,
     LOW,
@@ -40,36 +35,91 @@ from ..core.worth import (
     WALK,
     X_LOW,
     X_STEP,
+    gain,
 )
-from . import alphas
-from .admission import COMPETE, admits_always
-from .alphas import Alphas
+from ..kernel.history import History, make_history
+from ..kernel.jit import jit
+from ..kernel.members import make_choose
+from ..kernel.pages import zeros
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial
+from ..kernel.rng import mix
+from ..kernel.slots import FOREVER
 from .heeb_tables import (
+    FEEDBACK,
+    LIFETIME,
     PHASES,
     Plan,
     Tables,
-    arrivals_left,
+    fitted_tables,
     make_plan,
-    read_wishes,
-    rethink,
+    read_alphas,
     starting_tables,
 )
+from .shared import COMPETE, admits_always
+
+ROOM = 256  # tuples in a shadow memory at most
+FADE = 1 - 1 / 20_000  # what a result found long ago still counts, per arrival since
+LEAD = 1.002  # a new alpha must have found so many times as much
+LIVES = 1_000.0  # lifetimes that the mean is taken over
+SALT = np.uint64(0xA24BAED4963EE407)
+
+
+class Alphas(NamedTuple):
+    """The alphas, the one in force, and the shadow memories; without feedback there are none."""
+
+    value: np.ndarray  # float64[alphas]
+    chosen: np.ndarray  # int64[1]
+    mode: np.ndarray  # int64[1]
+    life: np.ndarray  # float64[2]: the mean lifetime, and how many it is the mean of
+    key: np.ndarray  # int64[shadows, room]
+    stream: np.ndarray  # int64[shadows, room]
+    time: np.ndarray  # int64[shadows, room]
+    deadline: np.ndarray  # int64[shadows, room]
+    size: np.ndarray  # int64[shadows]
+    found: np.ndarray  # float64[shadows]
+    threshold: np.ndarray  # uint64[1]: which keys are in the sample
+    together: np.ndarray  # bool[1]: tuples of one time do not match
+    caching: np.ndarray  # bool[1]
+
+
+def make_alphas(setup: Setup, values: np.ndarray, mode: int) -> Alphas:
+    """Return the alphas with empty shadow memories."""
+    shadows = len(values) if mode == FEEDBACK and setup.shape.is_plain else 0
+    room = max(1, min(ROOM, setup.scale))
+    share = min(1.0, room / setup.scale)
+    key, stream, time, deadline = (np.zeros((shadows, room), np.int64) for _ in range(4))
+    return Alphas(
+        values,
+        # The paper's choice for walks and autoregressions: alpha as large as the memory.
+        np.array([np.abs(np.log(values / setup.scale)).argmin()]),
+        np.array([mode]),
+        np.zeros(2),
+        key,
+        stream,
+        time,
+        deadline,
+        np.zeros(shadows, np.int64),
+        np.zeros(shadows),
+        np.array([min(round(share * 2**53), 2**53)], np.uint64),
+        np.array([setup.together]),
+        np.array([setup.problem == CACHING]),
+    )
 
 
 class HeebState(NamedTuple):
-    """What is known of the streams, and who is held."""
+    """What is known of the streams, and the held slots."""
 
     tables: Tables
     plan: Plan
     history: History
     alphas: Alphas
-    members: Members
-    since: np.ndarray  # int64[capacity]: how far the awaited stream was when a tuple came
+    members: sets.Members
+    since: np.ndarray  # int64[capacity]: arrivals of the other stream when a tuple came
     legs: np.ndarray  # int64[streams, legs, 3]: (join, side, attribute), -1 pads
     sides: np.ndarray  # int64[joins, sides, 2]: (stream, attribute) of each side, -1 pads
     began: np.ndarray  # int64[1]: the time of the first arrival
     rng: np.ndarray  # uint64[1]
-    always: np.ndarray  # bool[1]: the newcomer is never refused
+    always: np.ndarray  # bool[1]: the newcomer is never rejected
 
 
 def make_state(
@@ -85,16 +135,16 @@ def make_state(
 ) -> HeebState:
     """Return an empty state.
 
-    `model` is a family (stationary, trend, walk, ar1, seasonal), or auto: what is given, or else
-    the best of them. `L` is exp, fixed, inf or inv. exp has an `alpha`: a number; `lifetime`, as
+    `model` is a family (stationary, trend, walk, ar1, seasonal), or auto: the given model, or else
+    the best family. `L` is exp, fixed, inf or inv. exp has an `alpha`: a number; `lifetime`, as
     long as tuples are seen to last; or auto. With `lifetime=12.5` it follows from that mean
     lifetime. fixed looks `steps` ahead. `period` is that of a season, if it is known. With
     `fit=before` a model that is given is used whatever its family, and `penstock simulate` gives
     models fitted to the whole trace.
     """
     shape = setup.shape
-    wishes = read_wishes(setup, L, alpha, lifetime, steps)
-    plan = make_plan(setup, wishes, model, L, period, fit)
+    values, mode = read_alphas(setup, L, alpha, lifetime, steps)
+    plan = make_plan(setup, values, model, L, period, fit)
     sides = np.full((len(shape.joins), shape.sides, 2), -1, np.int64)
     for number, join in enumerate(shape.joins):
         sides[number, : len(join)] = join
@@ -102,7 +152,7 @@ def make_state(
         starting_tables(setup, plan),
         plan,
         make_history(shape.streams * shape.attributes),
-        alphas.make_alphas(setup, wishes.scale, wishes.mode),
+        make_alphas(setup, values, mode),
         sets.make_members(setup.capacity),
         zeros(setup.capacity, np.int64),
         shape.leg_table,
@@ -115,7 +165,7 @@ def make_state(
 
 @jit
 def _on_curve(tables, series, layer, offset):
-    """Read a curve at a distance; beyond its ends nothing is to be expected."""
+    """Read a curve at a distance; beyond its ends H is 0."""
     start, size = tables.start[series, layer], tables.shape[series, 2]
     numbers = tables.numbers
     place = np.int64(np.floor((offset - numbers[series, LOW]) / numbers[series, STEP] + 0.5))
@@ -126,7 +176,7 @@ def _on_curve(tables, series, layer, offset):
 
 @jit
 def _between(tables, start, series, x, v):
-    """Read a surface between its points; beyond its edges what the edge says."""
+    """Read a surface between its points; last values beyond it count as its edge."""
     lasts, values = tables.shape[series, 1], tables.shape[series, 2]
     numbers = tables.numbers
     along = (v - numbers[series, LOW]) / numbers[series, STEP]
@@ -166,7 +216,7 @@ def _on_surface(tables, series, layer, steps, newest, key):
 
 @jit
 def _known(tables, series, layer, key):
-    """Look a value of a stationary stream up, by bisection."""
+    """Find a value of a stationary stream, by bisection."""
     low, high = tables.first_key[series], tables.first_key[series + 1]
     end, start = high, low
     while low < high:
@@ -190,7 +240,7 @@ def _beside_line(tables, history, series, layer, key, ahead):
 
 @jit
 def benefit(tables, history, series, layer, key):
-    """Return H of a key that waits for a series."""
+    """Return H of a key, for one series."""
     form = tables.form[series]
     if form == LINE:
         return _beside_line(tables, history, series, layer, key, 0.0)
@@ -209,10 +259,10 @@ def benefit(tables, history, series, layer, key):
 
 @jit
 def _worth(state, layer, series, key, deadline, now):
-    """Return H of a tuple that waits for one series, under one of the alphas.
+    """Return H of a tuple for one series, under one of the alphas.
 
     A window that ends cuts H off. For exp, what lies beyond its end is H as it will be then, times
-    the chance L to be held so long. On a trend that is known; elsewhere H is taken to stay.
+    the chance L to be held so long. On a trend that is known; elsewhere H is assumed not to change.
     """
     tables, history = state.tables, state.history
     worth = benefit(tables, history, series, layer, key)
@@ -261,19 +311,102 @@ def score(state, held, slot, now):
 
 @jit
 def _waits_for(state, stream):
-    """Return the first series that a tuple of this stream waits for."""
+    """Return the first series that a tuple of this stream can match."""
     join, side = state.legs[stream, 0, 0], state.legs[stream, 0, 1]
     return _awaited(state, join, 1 if side == 0 else 0)
 
 
-@jit
-def _score_of_shadow(state, layer, stream, key, deadline, now):
-    return _worth(state, layer, _waits_for(state, stream), key, deadline, now)
-
-
 # A quarter of the usual sample is five times as fast, and loses less than 1 % of the results.
 choose_victim = make_choose(score, sample=16)
-_try_out = alphas.make_trial(_score_of_shadow)
+
+
+@jit
+def _meets(alphas, shadow, place, stream, key, now):
+    if alphas.key[shadow, place] != key:
+        return False
+    if alphas.caching[0]:
+        return True
+    if alphas.stream[shadow, place] == stream or alphas.deadline[shadow, place] < now:
+        return False
+    return not alphas.together[0] or alphas.time[shadow, place] < now
+
+
+@jit
+def _place_for(state, shadow, stream, key, deadline, now):
+    """Return the place of the newcomer, -1 if it has the lowest score itself."""
+    alphas = state.alphas
+    size = alphas.key.shape[1]
+    if alphas.size[shadow] < size:
+        alphas.size[shadow] += 1
+        return alphas.size[shadow] - 1
+    place, lowest = -2, np.inf
+    for each in range(-1, size):  # the newcomer first: at an equal score it is kept
+        whose, what, until = stream, key, deadline
+        if each >= 0:
+            whose, what = alphas.stream[shadow, each], alphas.key[shadow, each]
+            until = alphas.deadline[shadow, each]
+        score = -1.0
+        if until >= now:
+            score = _worth(state, shadow, _waits_for(state, whose), what, until, now)
+        if place == -2 or score < lowest:
+            place, lowest = each, score
+        elif score == lowest:
+            if place < 0 or alphas.time[shadow, each] < alphas.time[shadow, place]:
+                place = each
+    return place
+
+
+@jit
+def _keep(state, shadow, stream, key, deadline, now):
+    """Keep the newcomer, unless it has the lowest score."""
+    alphas = state.alphas
+    place = _place_for(state, shadow, stream, key, deadline, now)
+    if place >= 0:
+        alphas.key[shadow, place] = key
+        alphas.stream[shadow, place] = stream
+        alphas.time[shadow, place] = now
+        alphas.deadline[shadow, place] = deadline
+
+
+@jit
+def _try_out(state, held, slot, now):
+    """Show an arrival to every shadow, and use the alpha that finds clearly more."""
+    alphas = state.alphas
+    key = held.key[slot, 0]
+    if (mix(np.uint64(key) ^ SALT) >> np.uint64(11)) >= alphas.threshold[0]:
+        return
+    stream, deadline = np.int64(held.at[slot]["stream"]), held.at[slot]["deadline"]
+    best = alphas.chosen[0]
+    for shadow in range(len(alphas.size)):
+        found = 0
+        for place in range(alphas.size[shadow]):
+            if _meets(alphas, shadow, place, stream, key, now):
+                found += 1
+        alphas.found[shadow] = alphas.found[shadow] * FADE + found
+        if not alphas.caching[0] or found == 0:
+            mine = np.int64(0) if alphas.caching[0] else stream  # rows are held, references are not
+            _keep(state, shadow, mine, key, deadline, now)
+        if alphas.found[shadow] > alphas.found[best]:
+            best = shadow
+    if alphas.found[best] > LEAD * alphas.found[alphas.chosen[0]] + 1:
+        alphas.chosen[0] = best
+
+
+@jit
+def _note_lifetime(alphas, steps):
+    """Record for how many steps a tuple was held."""
+    life = alphas.life
+    life[1] = min(life[1] + 1, LIVES)
+    life[0] += (steps - life[0]) / life[1]
+    if alphas.mode[0] == LIFETIME:
+        alpha = -1 / np.log(1 - 1 / max(life[0], 1.05))
+        nearest = 0
+        for layer in range(len(alphas.value)):
+            if abs(np.log(alphas.value[layer] / alpha)) < abs(
+                np.log(alphas.value[nearest] / alpha)
+            ):
+                nearest = layer
+        alphas.chosen[0] = nearest
 
 
 @jit
@@ -297,25 +430,26 @@ def on_insert(state, held, slot, now):
 def on_remove(state, held, slot, now):
     sets.discard(state.members, slot)
     steps = state.history.arrived[_waits_for(state, held.at[slot]["stream"])] - state.since[slot]
-    alphas.saw_lifetime(state.alphas, steps)
+    _note_lifetime(state.alphas, steps)
 
 
 def refresh(state: HeebState) -> HeebState:
-    """Fit the models anew to what came lately."""
-    return state._replace(tables=rethink(state.tables, state.plan, state.history))
+    """Fit the models again to the last arrivals."""
+    return state._replace(tables=fitted_tables(state.plan, state.history))
 
 
 HEEB = Policy(
     "heeb",
-    "the tuple with the least expected benefit goes, by a model of the streams",
+    "evicts the tuple with the least expected benefit, by a model of the streams",
     make_state,
     choose_victim,
     on_insert=on_insert,
     on_remove=on_remove,
     on_arrival=on_arrival,
-    pause=lambda state: arrivals_left(state.plan),
+    pause=lambda state: int(state.plan.wait[0]),
     refresh=refresh,
     ordered=True,
     tracked=lambda state: int(state.members.size[0]),
     cost=20,
+    auto={JOINING: Trial(9), CACHING: Trial(8)},
 )

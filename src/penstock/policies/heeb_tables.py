@@ -1,19 +1,20 @@
-"""From models to the flat tables that HEEB's hooks read, and when to fit models anew."""
+"""The flat tables that HEEB's hooks read, made from models that are given or fitted."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.history import History, recent
-from ..core.policy import CACHING, Setup, check_choice
-from ..core.worth import KINDS, LEVEL, SEASON, UNKNOWN
 from ..errors import BadInput
-from .alphas import FEEDBACK, GIVEN, LIFETIME, grid
+from ..kernel.gains import KINDS, LEVEL, SEASON, UNKNOWN
+from ..kernel.history import History, recent
+from ..kernel.policy import CACHING, Setup, check_choice
 
-if TYPE_CHECKING:  # models bring much of SciPy along, which most joins never need
-    from ..models.benefit import Lasting
+if TYPE_CHECKING:  # models are imported where they are used: most joins never need them
     from ..models.curves import Table
 
+GIVEN, LIFETIME, FEEDBACK = range(3)  # how alpha is chosen
+STEPS = 7  # alphas that feedback tries
+MOST = 64.0  # the largest of them, at least
 FAMILIES = ("auto", "stationary", "trend", "walk", "ar1", "seasonal")
 LEAST = 256  # arrivals before models are fitted for the first time
 SPAN = 1 << 16  # cells that a model found while it runs may span: a fit then takes some 10 MB
@@ -23,21 +24,21 @@ PHASES = 512  # points of a season
 
 
 class Plan(NamedTuple):
-    """What was asked for, in numbers, and how many arrivals it is to the next fit."""
+    """The parameters as numbers, and the number of arrivals until the next fit."""
 
     wait: np.ndarray  # int64[1]
     attributes: np.ndarray  # int64[1]: of each stream
-    awaited: np.ndarray  # bool[series]: somebody waits for it
+    awaited: np.ndarray  # bool[series]: some tuple can match it
     family: np.ndarray  # int64[1]: a place in FAMILIES
     kind: np.ndarray  # int64[1]: a place in KINDS, of L
     scale: np.ndarray  # float64[alphas]: alpha, or steps
     period: np.ndarray  # float64[1]: of a season; 0: to be found
     caching: np.ndarray  # bool[1]
-    discounts: np.ndarray  # bool[1]: L is exp, so that windows can be taken into account
+    discounts: np.ndarray  # bool[1]: L is exp, so windows can be taken into account
 
 
 class Tables(NamedTuple):
-    """The tables of all series, one behind the other."""
+    """The tables of all series, one after the other."""
 
     form: np.ndarray  # int64[series]
     numbers: np.ndarray  # float64[series, 7]
@@ -49,31 +50,33 @@ class Tables(NamedTuple):
     season: np.ndarray  # float64[series, PHASES]: the mean value by phase
 
 
-class Wishes(NamedTuple):
-    """The parameters of the policy that concern alpha."""
+def grid(scale: int) -> np.ndarray:
+    """Return the alphas worth trying for a memory of `scale` tuples: 1, 2, 4, ... 64, or wider.
 
-    scale: np.ndarray
-    mode: int
+    >>> grid(10).tolist()
+    [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+    """
+    return np.geomspace(1.0, max(MOST, 2.0 * scale), STEPS).round(9)
 
 
-def read_wishes(
+def read_alphas(
     setup: Setup, lasting: str, alpha: str, lifetime: float | None, steps: int
-) -> Wishes:
-    """Return the alphas to have tables for, and who chooses among them."""
-    from ..models.benefit import Lasting, alpha_of
+) -> tuple[np.ndarray, int]:
+    """Return the alphas (or the steps of a fixed L) to have tables for, and how one is chosen."""
+    from ..models.curves import Lasting, alpha_of
 
     check_choice("heeb", "L", lasting, KINDS)
     if lasting != "exp":
         scale = float(steps if lasting == "fixed" else 1)
-        return Wishes(np.array([Lasting(lasting, scale).scale]), GIVEN)
+        return np.array([Lasting(lasting, scale).scale]), GIVEN
     if lifetime is not None:
-        return Wishes(np.array([alpha_of(lifetime)]), GIVEN)
+        return np.array([alpha_of(lifetime)]), GIVEN
     if alpha == "auto":
-        return Wishes(grid(setup.scale), FEEDBACK if setup.shape.is_plain else LIFETIME)
+        return grid(setup.scale), FEEDBACK if setup.shape.is_plain else LIFETIME
     if alpha == "lifetime":
-        return Wishes(np.geomspace(1, max(64.0, 2.0 * setup.scale), 15), LIFETIME)
+        return np.geomspace(1, max(MOST, 2.0 * setup.scale), 15), LIFETIME
     try:
-        return Wishes(np.array([Lasting("exp", float(alpha)).scale]), GIVEN)
+        return np.array([Lasting("exp", float(alpha)).scale]), GIVEN
     except ValueError as error:
         if isinstance(error, BadInput):
             raise
@@ -84,7 +87,7 @@ def read_wishes(
 
 
 def make_plan(
-    setup: Setup, wishes: Wishes, model: str, lasting: str, period: float | None, fit: str
+    setup: Setup, alphas: np.ndarray, model: str, lasting: str, period: float | None, fit: str
 ) -> Plan:
     """Return the plan; a model that is given beforehand is never fitted."""
     check_choice("heeb", "model", model, FAMILIES)
@@ -95,7 +98,7 @@ def make_plan(
         for stream, attribute in join:
             awaited[stream, attribute] = True
     if setup.problem == CACHING:
-        awaited[0] = False  # nobody waits for rows of the relation
+        awaited[0] = False  # no tuple matches rows of the relation
     elif lasting in ("inf", "inv"):
         raise BadInput(
             f"parameter 'L' of policy 'heeb' must be exp or fixed for joining, got {lasting!r}"
@@ -107,7 +110,7 @@ def make_plan(
         awaited.ravel(),
         np.array([FAMILIES.index(model)]),
         np.array([KINDS.index(lasting)]),
-        wishes.scale,
+        alphas,
         np.array([period or 0.0]),
         np.array([setup.problem == CACHING]),
         np.array([lasting == "exp"]),
@@ -116,31 +119,28 @@ def make_plan(
 
 def starting_tables(setup: Setup, plan: Plan) -> Tables:
     """Return the tables of the models that are given, or empty ones."""
-    from ..models.curves import tabulate
-
-    made: list[Table | None] = [None] * len(plan.awaited)
-    seasons: list[Any] = [None] * len(plan.awaited)
+    found: list[tuple[Any, Table] | None] = [None] * len(plan.awaited)
     if setup.models is not None and plan.wait[0] == NEVER:
         if setup.shape.attributes > 1 or len(setup.models) != setup.shape.streams:
             raise BadInput(
                 f"models must be one for each of {setup.shape.streams} streams of one attribute, "
                 f"got {len(setup.models)} for {setup.shape.attributes} attributes"
             )
-        for series, model in enumerate(setup.models):
-            if plan.awaited[series]:
-                made[series] = tabulate(model, _lastings(plan), bool(plan.caching[0]))
-                seasons[series] = model
-    return _flat(plan, made, seasons)
+        for series in np.flatnonzero(plan.awaited):
+            found[series] = setup.models[series], _table(plan, setup.models[series])
+    return _flat(plan, found)
 
 
-def _lastings(plan: Plan) -> "list[Lasting]":
-    from ..models.benefit import Lasting
+def _table(plan: Plan, model: Any) -> "Table":
+    from ..models.curves import Lasting, tabulate
 
-    return [Lasting(KINDS[plan.kind[0]], float(scale)) for scale in plan.scale]
+    lastings = [Lasting(KINDS[plan.kind[0]], float(scale)) for scale in plan.scale]
+    return tabulate(model, lastings, bool(plan.caching[0]))
 
 
-def _flat(plan: Plan, made: "list[Table | None]", models: list[Any]) -> Tables:
-    series, layers = len(made), len(plan.scale)
+def _flat(plan: Plan, found: "list[tuple[Any, Table] | None]") -> Tables:
+    """Return the tables of all series in arrays; nothing is known of a series without a model."""
+    series, layers = len(found), len(plan.scale)
     tables = Tables(
         np.full(series, UNKNOWN),
         np.zeros((series, 7)),
@@ -153,57 +153,45 @@ def _flat(plan: Plan, made: "list[Table | None]", models: list[Any]) -> Tables:
     )
     worth: list[np.ndarray] = [np.zeros(0)]
     keys: list[np.ndarray] = [np.zeros(0, np.int64)]
-    filled = 0
-    for number, table in enumerate(made):
-        if table is not None:
+    for number, known in enumerate(found):
+        if known is not None:
+            model, table = known
             tables.form[number] = table.form
             tables.numbers[number] = table.numbers
             tables.shape[number] = table.worth.shape[1:]
-            size = int(np.prod(table.worth.shape[1:]))
-            tables.start[number] = filled + size * np.arange(layers)
+            size = table.worth[0].size
+            tables.start[number] = sum(map(len, worth)) + size * np.arange(layers)
             worth.append(table.worth.ravel())
-            filled += size * layers
             keys.append(table.keys)
             if table.form == SEASON:
-                model = models[number]
                 phase = np.arange(PHASES) * model.period / PHASES
                 tables.season[number] = model.season(phase) / model.unit
         tables.first_key[number + 1] = sum(map(len, keys))
     return tables._replace(worth=np.concatenate(worth), key=np.concatenate(keys))
 
 
-def arrivals_left(plan: Plan) -> int:
-    """Return how many arrivals it is to the next fit."""
-    return int(plan.wait[0])
-
-
-def rethink(tables: Tables, plan: Plan, history: History) -> Tables:
-    """Return tables of models fitted to what came lately; without a fit, as little as before."""
-    made: list[Table | None] = []
-    models: list[Any] = []
-    for series in range(len(plan.awaited)):
-        model, table = None, None
-        if plan.awaited[series]:
-            model, table = _fitted(plan, history, series)
-        models.append(model)
-        made.append(table)
+def fitted_tables(plan: Plan, history: History) -> Tables:
+    """Return tables of models fitted to the last arrivals, and plan the next fit."""
+    found = [
+        _fitted(plan, history, series) if plan.awaited[series] else None
+        for series in range(len(plan.awaited))
+    ]
     arrived = int(history.arrived.sum()) // int(plan.attributes[0])
     plan.wait[0] = max(LEAST, min(arrived, SELDOM))
-    return _flat(plan, made, models)
+    return _flat(plan, found)
 
 
-def _fitted(plan: Plan, history: History, series: int) -> "tuple[Any, Table | None]":
+def _fitted(plan: Plan, history: History, series: int) -> "tuple[Any, Table] | None":
     from ..models import Trend
     from ..models.cells import spanning
-    from ..models.curves import tabulate
 
     data = recent(history, series)
     try:
         with spanning(SPAN):
             model = fit_family(FAMILIES[plan.family[0]], data, float(plan.period[0]) or None)
-            table = tabulate(model, _lastings(plan), bool(plan.caching[0]))
+            table = _table(plan, model)
     except BadInput:  # too short, constant, or of another family: nothing is known of it
-        return None, None
+        return None
     first = int(history.arrived[series]) - len(data)  # the model's step 0, in arrivals
     if table.form == SEASON:
         table.numbers[LEVEL] = first

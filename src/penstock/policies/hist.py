@@ -1,48 +1,46 @@
-"""HIST, histogram HEEB: what a tuple is worth is learned, by how far it is from the other stream.
+"""HIST, histogram HEEB: the benefit of a tuple is learned, by its distance from the other stream.
 
-Of the streams only the form is known, not the parameters. The stream waited for has a position: of
-a trend the mean of today, of a walk the last value. Whoever is at the same offset from it sees the
-same future, so a curve of the expected matches over the offset describes all tuples at all times.
-The tuple with the lowest worth at its present offset goes.
+Of the streams only the form is known, not the parameters. The other stream has a position: of a
+trend its current mean, of a walk its last value. Tuples at the same offset from it have the same
+future, so a curve of the expected matches over the offset describes all tuples at all times. The
+tuple with the lowest benefit at its current offset is evicted.
 
 Source: Xie, Yang, Chen, "On joining and caching stochastic streams" (SIGMOD 2005), section 6.2.
 Departures (docs/decisions/0008 has the reasons and the measurements):
-- Not those teach who leave the memory, but up to `watch` tuples a side that are watched, held or
-  refused, and a watched tuple teaches again and again on its way. They are the newcomers, and the
-  values of the stream waited for, as if a tuple of the waiting side had them.
+- The curve is not learned from removed tuples, but from up to `watch` tuples a side that are
+  watched, held or rejected; each gives several observations. They are the newcomers, and the values
+  of the other stream, as if a tuple of this side had them.
 - The paper's second histogram, of inverse lifetimes, is one number: a match counts by the chance
   to be still held when it comes, which falls by 1 / (1 + life) with each arrival of the other
-  stream. `life` is the mean time a newcomer is held, the refused included: tuples held divided by
+  stream. `life` is the mean time a newcomer is held, the rejected included: tuples held divided by
   arrivals (Little's law). For caching only the first reference counts. So the curve is HEEB's H.
 - An observation ends after `life` arrivals; what comes later is read off the curve as it is.
-- The curve is a line between the centres of buckets, not a step at their edges, and a bucket that
-  knows little does not fade.
+- The curve is a line between the centres of buckets, not a step at their edges, and a bucket with
+  few observations does not fade.
 - The position of a trend is a line fitted to the past, which fades: it does not lag behind.
 - 20 buckets, where the paper has 10.
 
 `form=auto` measures for each stream the one-step forecast errors of both forms: of a trend the
 distance from the fitted line, of a walk the step from the last value. Their variance about their
 mean, over the last hundred arrivals or so, decides: noise about a trend makes the steps vary twice
-as much as the distances, while a walk strays from any line. The other form must be better by a
-fifth; then what was learned about offsets from this stream is forgotten. It begins as a trend.
+as much as the distances, while a walk leaves any line. The other form must be better by a fifth;
+then what was learned about offsets from this stream is forgotten. It begins as a trend.
 
-Windows are not looked at: a tuple is worth as much on its last day as on its first.
+Windows are ignored: the benefit of a tuple does not depend on the time left.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core import histogram as histograms
-from ..core import members as sets
-from ..core import rng as rngs
-from ..core.histogram import Histograms
-from ..core.jit import jit
-from ..core.least import make_choose
-from ..core.members import Members
-from ..core.policy import CACHING, Policy, Setup, check_choice, check_range
 from ..errors import BadInput
-from .admission import COMPETE, admits_always
+from ..kernel import histogram as histograms
+from ..kernel import members as sets
+from ..kernel import rng as rngs
+from ..kernel.jit import jit
+from ..kernel.members import make_choose
+from ..kernel.policy import CACHING, Policy, Setup, check_choice, check_range
+from .shared import COMPETE, WITH_MEMBERS, admits_always
 
 TREND, WALK, AUTO = "trend", "walk", "auto"
 RATES = 4096  # arrivals after which the count of the past is halved
@@ -54,24 +52,31 @@ SHORTEST = 8  # arrivals that a tuple is watched at least
 LAPS = 4  # lifetimes that it is watched, if that is more
 
 
-class Watched(NamedTuple):
-    """Watched tuples by the side that waits; `[side, : size[side]]` are in use."""
+WATCHED = np.dtype(
+    [
+        ("key", np.int64),
+        ("since", np.int64),  # the time of its arrival
+        ("offset", np.float64),  # where the current observation began
+        ("worth", np.float64),  # matches in it, weighed
+        ("weight", np.float64),  # what the next match counts, nearly
+        ("steps", np.int64),  # arrivals of the other stream in it
+        ("age", np.int64),  # and in all
+    ]
+)
 
-    key: np.ndarray  # int64[2, watch]
-    since: np.ndarray  # int64[2, watch]: the time of its arrival
-    offset: np.ndarray  # float64[2, watch]: where the present observation began
-    worth: np.ndarray  # float64[2, watch]: matches in it, weighed
-    weight: np.ndarray  # float64[2, watch]: what the next match counts, nearly
-    steps: np.ndarray  # int64[2, watch]: arrivals of the other stream in it
-    age: np.ndarray  # int64[2, watch]: and in all
+
+class Watched(NamedTuple):
+    """Watched tuples by their side; `at[side, : size[side]]` are in use."""
+
+    at: np.ndarray  # WATCHED[2, watch]
     size: np.ndarray  # int64[2]
 
 
 class Positions(NamedTuple):
-    """Where each stream is, and how well either form foresees it."""
+    """The position of each stream, and how well either form predicts it."""
 
     last: np.ndarray  # float64[2]
-    level: np.ndarray  # float64[2]: of the fitted line today
+    level: np.ndarray  # float64[2]: of the fitted line now
     slope: np.ndarray  # float64[2]: of the fitted line, per arrival
     seen: np.ndarray  # int64[2]
     walks: np.ndarray  # bool[2]: the form in force
@@ -80,19 +85,19 @@ class Positions(NamedTuple):
 
 
 class HistState(NamedTuple):
-    """What is learned, from whom, and the members to compare."""
+    """What is learned, from which tuples, and the members to compare."""
 
-    members: Members
+    members: sets.Members
     rng: np.ndarray  # uint64[1]
-    always: np.ndarray  # bool[1]: the newcomer is never refused
+    always: np.ndarray  # bool[1]: the newcomer is never rejected
     caching: np.ndarray  # bool[1]
-    together: np.ndarray  # bool[1]: tuples of the same time do not meet
+    together: np.ndarray  # bool[1]: tuples of the same time do not match
     auto: np.ndarray  # bool[1]: the form is found out
     smoothing: np.ndarray  # float64[1]
     arrived: np.ndarray  # int64[2]: of each stream lately
     positions: Positions
     watched: Watched
-    worth: Histograms  # by the side that waits
+    worth: histograms.Histograms  # by side
 
 
 def make_state(
@@ -105,9 +110,9 @@ def make_state(
     watch: int = 32,
     admit: str = COMPETE,
 ) -> HistState:
-    """Return a state that knows nothing.
+    """Return an empty state.
 
-    A curve has `buckets` buckets; after `every` observations those that know more than so many are
+    A curve has `buckets` buckets; after `every` observations those with more than so many are
     multiplied by `decay` and one is split. `smoothing` is the weight of the latest value in the
     position of a trend. `watch` tuples a side are watched.
     """
@@ -139,26 +144,17 @@ def make_state(
             np.zeros((2, 2)),
             np.zeros((2, 2)),
         ),
-        Watched(
-            np.zeros((2, watch), np.int64),
-            np.zeros((2, watch), np.int64),
-            np.zeros((2, watch)),
-            np.zeros((2, watch)),
-            np.zeros((2, watch)),
-            np.zeros((2, watch), np.int64),
-            np.zeros((2, watch), np.int64),
-            np.zeros(2, np.int64),
-        ),
+        Watched(np.zeros((2, watch), WATCHED), np.zeros(2, np.int64)),
         histograms.make_histograms(2, buckets, every, decay),
     )
 
 
-# Where the streams are
+# Positions of the streams
 
 
 @jit
 def _offset(state, side, key):
-    """Return how far a key of `side` is from where the other stream is."""
+    """Return the distance of a key of `side` from the position of the other stream."""
     at = state.positions
     other = 1 - side
     return np.float64(key) - (at.last[other] if at.walks[other] else at.level[other])
@@ -181,14 +177,14 @@ def _move(state, stream, value):
     if n == 1.0:
         at.level[stream] = at.last[stream] = value
         return
-    foreseen = at.level[stream] + at.slope[stream]
-    error = value - foreseen
+    predicted = at.level[stream] + at.slope[stream]
+    error = value - predicted
     if n > LEAP:
         weight = max(1.0 / (n - LEAP), RECENT)
         _judge(at, stream, 0, error, weight)
         _judge(at, stream, 1, value - at.last[stream], weight)
     gain = state.smoothing[0]
-    at.level[stream] = foreseen + max(gain, (4.0 * n - 2.0) / (n * (n + 1.0))) * error
+    at.level[stream] = predicted + max(gain, (4.0 * n - 2.0) / (n * (n + 1.0))) * error
     at.slope[stream] += max(0.375 * gain * gain, 6.0 / (n * (n + 1.0))) * error
     at.last[stream] = value
 
@@ -203,7 +199,7 @@ def _choose_form(state, stream):
         state.watched.size[1 - stream] = 0
 
 
-# What is learned
+# Learning
 
 
 @jit
@@ -215,70 +211,59 @@ def _life(state, stream):
 
 @jit
 def _teach(state, side, key, life, now):
-    """Let those that wait on `side` learn from the arrival of a key on the other."""
+    """Update the watched tuples of `side` with a key that arrived on the other."""
     watched = state.watched
     keep = life / (1.0 + life)
     lap = max(1, int(life))
     longest = max(SHORTEST, LAPS * lap)
     for i in range(watched.size[side] - 1, -1, -1):
-        place = _offset(state, side, watched.key[side, i])
-        if state.together[0] and watched.since[side, i] == now:
-            watched.offset[side, i] = place  # they do not meet; only now its future begins
+        one = watched.at[side, i]
+        place = _offset(state, side, one["key"])
+        if state.together[0] and one["since"] == now:
+            one["offset"] = place  # they do not match; its future begins only now
             continue
-        watched.weight[side, i] *= keep
-        watched.steps[side, i] += 1
-        watched.age[side, i] += 1
+        one["weight"] *= keep
+        one["steps"] += 1
+        one["age"] += 1
         over = False
-        if watched.key[side, i] == key:
-            watched.worth[side, i] += watched.weight[side, i]
+        if one["key"] == key:
+            one["worth"] += one["weight"]
             over = state.caching[0]
-        if not over and watched.steps[side, i] < lap:
+        if not over and one["steps"] < lap:
             continue
-        worth = watched.worth[side, i]
+        worth = one["worth"]
         if not over:
-            worth += watched.weight[side, i] * histograms.at(state.worth, side, place)
-        histograms.add(state.worth, side, watched.offset[side, i], worth)
-        if watched.age[side, i] < longest:
-            _begin(watched, side, i, place)
-        else:
-            _stop(watched, side, i)
+            worth += one["weight"] * histograms.at(state.worth, side, place)
+        histograms.add(state.worth, side, one["offset"], worth)
+        if one["age"] < longest:
+            _begin(one, place)
+        else:  # the last one fills the gap
+            watched.size[side] -= 1
+            watched.at[side, i] = watched.at[side, watched.size[side]]
 
 
 @jit
-def _begin(watched, side, i, offset):
+def _begin(one, offset):
     """Begin an observation."""
-    watched.offset[side, i] = offset
-    watched.worth[side, i] = 0.0
-    watched.weight[side, i] = 1.0
-    watched.steps[side, i] = 0
-
-
-@jit
-def _stop(watched, side, i):
-    """Watch a tuple no more; the last one fills the gap."""
-    last = watched.size[side] - 1
-    watched.key[side, i] = watched.key[side, last]
-    watched.since[side, i] = watched.since[side, last]
-    watched.offset[side, i] = watched.offset[side, last]
-    watched.worth[side, i] = watched.worth[side, last]
-    watched.weight[side, i] = watched.weight[side, last]
-    watched.steps[side, i] = watched.steps[side, last]
-    watched.age[side, i] = watched.age[side, last]
-    watched.size[side] = last
+    one["offset"] = offset
+    one["worth"] = 0.0
+    one["weight"] = 1.0
+    one["steps"] = 0
 
 
 @jit
 def _watch(state, side, key, now):
-    """Watch a newcomer, if there is room and somewhere to measure from."""
+    """Watch a newcomer, if there is room and the other stream has a position."""
     watched = state.watched
-    i = watched.size[side]
-    if i == watched.key.shape[1] or state.positions.seen[1 - side] == 0:
+    size = watched.size[side]
+    if size == watched.at.shape[1] or state.positions.seen[1 - side] == 0:
         return
-    watched.key[side, i] = key
-    watched.since[side, i] = now
-    watched.age[side, i] = 0
-    _begin(watched, side, i, _offset(state, side, key))
-    watched.size[side] = i + 1
+    one = watched.at[side, size]
+    one["key"] = key
+    one["since"] = now
+    one["age"] = 0
+    _begin(one, _offset(state, side, key))
+    watched.size[side] = size + 1
 
 
 @jit
@@ -298,16 +283,6 @@ def on_arrival(state, held, slot, now):
 
 
 @jit
-def on_insert(state, held, slot, now):
-    sets.add(state.members, slot)
-
-
-@jit
-def on_remove(state, held, slot, now):
-    sets.discard(state.members, slot)
-
-
-@jit
 def score(state, held, slot, now):
     side = np.int64(held.at[slot]["stream"])
     return histograms.at(state.worth, side, _offset(state, side, held.key[slot, 0]))
@@ -318,13 +293,11 @@ choose_victim = make_choose(score)
 
 HIST = Policy(
     "hist",
-    "the tuple whose offset from the other stream has been the least useful goes",
+    "evicts the tuple whose offset from the other stream has had the fewest matches",
     make_state,
     choose_victim,
-    on_insert=on_insert,
-    on_remove=on_remove,
+    **WITH_MEMBERS,
     on_arrival=on_arrival,
     plain=True,
     ordered=True,
-    tracked=lambda state: int(state.members.size[0]),
 )

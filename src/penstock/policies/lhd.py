@@ -1,10 +1,10 @@
 """LHD, least hit density: the tuple with the fewest expected matches per unit of time is evicted.
 
-From the ages at which tuples of a class matched or left, the expected matches and the expected
-remaining life of a tuple of that class and age follow; their quotient is its hit density. Classes
-go by the ages at the last two matches. The densities are renewed from time to time and the past
-fades. What is always evicted young is never seen to match when it is old; so one tuple in a hundred
-is an explorer, which stays for a while whatever its density.
+From the ages at which tuples of a class matched or were removed follow the expected matches and the
+expected remaining life of a tuple of that class and age; their quotient is its hit density. Classes
+are defined by the ages at the last two matches. The densities are computed again from time to time
+and old events fade. A class that is always evicted young never shows its matches at a higher age;
+so one tuple in a hundred is an explorer, which is kept for a while whatever its density.
 
 Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density" (NSDI
 2018).
@@ -18,17 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import members as sets
-from ..core import rng as rngs
-from ..core.jit import jit
-from ..core.least import make_least
-from ..core.members import Members
-from ..core.pages import zeros
-from ..core.policy import Policy, Setup
+from ..kernel import members as sets
+from ..kernel import rng as rngs
+from ..kernel.jit import jit
+from ..kernel.members import make_least
+from ..kernel.pages import zeros
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial
 
 CLASSES, BINS = 16, 64
-ONCE, TWICE = 8, 15  # the highest classes of what matched once, and of what matched more often
-COMPARED = 32  # tuples looked at per eviction
+ONCE, TWICE = 8, 15  # the highest classes of tuples that matched once, and more often
+COMPARED = 32  # tuples compared per eviction
 FADE = 0.9
 FEW = 1e-5  # less than this counts as no event at all
 EXPLORE = 32  # one in so many insertions and matches makes an explorer
@@ -41,9 +40,9 @@ WIDTH = np.diff(YOUNGEST)
 
 
 class LhdState(NamedTuple):
-    """Members with their last uses and class; what happened by class and age, and what follows."""
+    """Members with their last uses and class; events and densities by class and age."""
 
-    members: Members
+    members: sets.Members
     rng: np.ndarray  # uint64[1]
     last: np.ndarray  # int64[capacity]: the tick of the last use
     before: np.ndarray  # int64[capacity]: the age at the last match, or NEVER
@@ -55,11 +54,11 @@ class LhdState(NamedTuple):
     ticks: np.ndarray  # int64[1]: arrivals so far
     explorers: np.ndarray  # int64[1]: how many there are
     scale: np.ndarray  # int64[1]: the budget
-    period: np.ndarray  # int64[1]: ticks between two renewals
+    period: np.ndarray  # int64[1]: ticks between two computations of the densities
 
 
 def make_state(setup: Setup) -> LhdState:
-    """Return an empty state; until something is known, older and seldom used is worse."""
+    """Return an empty state; before anything is learned, older and rarely used is worse."""
     density = np.arange(1.0, CLASSES + 1)[:, None] / (1 + YOUNGEST[:-1] / setup.scale)[None, :]
     return LhdState(
         sets.make_members(setup.capacity),
@@ -99,7 +98,7 @@ def _bin(age):
 
 @jit
 def _class(state, before, age):
-    """Return the class of what has just matched: the higher the sooner; 0 is for newcomers."""
+    """Return the class of a tuple that has just matched: the higher the sooner; newcomers: 0."""
     unit = max(1, state.scale[0] // 8)
     if before == NEVER:
         return max(1, ONCE - _bits(age // unit))
@@ -108,7 +107,7 @@ def _class(state, before, age):
 
 @jit
 def _renew(state, kind):
-    """Work out the densities of one class, from the oldest age to the youngest."""
+    """Compute the densities of one class, from the oldest age to the youngest."""
     total = 0.0
     for age in range(BINS):
         total += state.hits[kind, age] + state.gone[kind, age]
@@ -117,7 +116,7 @@ def _renew(state, kind):
         events += state.hits[kind, age] + state.gone[kind, age]
         hit += state.hits[kind, age]
         life += events * WIDTH[age]
-        if total > FEW:  # a class without events keeps what it had
+        if total > FEW:  # a class without events keeps its densities
             state.density[kind, age] = hit / life if events > FEW else 0.0
         state.hits[kind, age] *= FADE
         state.gone[kind, age] *= FADE
@@ -191,7 +190,7 @@ def choose_victim(state, held, newcomer, now):
 
 LHD = Policy(
     "lhd",
-    "the tuple with the fewest expected matches per time in memory is evicted",
+    "evicts the tuple with the fewest expected matches per time in memory",
     make_state,
     choose_victim,
     on_insert=on_insert,
@@ -200,4 +199,6 @@ LHD = Policy(
     on_arrival=on_arrival,
     tracked=lambda state: int(state.members.size[0]),
     cost=8,
+    auto={CACHING: Trial(6)},
+    advise={JOINING: Trial(7), CACHING: Trial(6)},
 )

@@ -1,42 +1,42 @@
-"""RATE: who is least likely to be asked for next goes, by how often its key came at many scales.
+"""RATE: the tuple least likely to match next is evicted, by rates of its key at many time scales.
 
-A tuple is worth the chance that the next arrival on the other side has its key: a mixture of the
-key's frequencies on all sides, at half-lives from a few arrivals to several budgets and for ever,
-whose weights are learned from the arrivals themselves (`core/forecast.py`). So popularity that
-lasts, bursts, and bursts that the sides share are told apart as they are found, and what was
-learned about a key outlives its tuples, in a table of bounded size (`core/keyrates.py`).
+The score of a tuple is the chance that the next arrival on the other side has its key: a mixture of
+the key's frequencies on all sides, at half-lives from a few arrivals to several budgets and
+infinite, whose weights are learned from the arrivals themselves (`kernel/forecast.py`). So lasting
+popularity, bursts, and bursts that the sides share are distinguished, and what was learned about a
+key is kept after its tuples are removed, in a table of bounded size (`kernel/keyrates.py`).
 
-With `half_life` it is one of its corners: a side is foretold by its own past at this scale alone,
-and nothing is learned; inf is PROB, a small one follows the moment as LRU does. With `remains` a
-tuple is worth that chance times what is left of its window, as LIFE has it.
+With `half_life` it is a special case: a side is predicted by its own past at this scale alone, and
+no weights are learned; inf is PROB, a small one is close to LRU. With `remains` the score is that
+chance times what is left of the window, as in LIFE.
 
-Scores move with every arrival, so for an eviction some tuples are looked at (`core/suspects.py`).
+Scores change with every arrival, so for an eviction some tuples are compared
+(`kernel/suspects.py`).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core import forecast as forecasts
-from ..core import suspects as sets
-from ..core.forecast import Forecast
-from ..core.jit import jit
-from ..core.pages import full, zeros
-from ..core.policy import CACHING, Policy, Setup, check_range
-from ..core.suspects import Suspects, make_choose
-from .admission import COMPETE, admits_always
+from ..kernel import forecast as forecasts
+from ..kernel import suspects as sets
+from ..kernel.jit import jit
+from ..kernel.pages import full, zeros
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, check_range
+from ..kernel.suspects import Suspects, make_choose
+from .shared import COMPETE, admits_always
 
 
 class RateState(NamedTuple):
-    """What is expected of each key, and the members to compare."""
+    """The forecast of each key, and the members to compare."""
 
-    forecast: Forecast
+    forecast: forecasts.Forecast
     suspects: Suspects
-    stream: np.ndarray  # int8[capacity]: of which stream a tuple is
-    entry: np.ndarray  # int32[capacity, legs]: where the forecast has its keys, or -1
+    stream: np.ndarray  # int8[capacity]: the stream of a tuple
+    entry: np.ndarray  # int32[capacity, legs]: the entries of its keys in the forecast, or -1
     newcomer: np.ndarray  # int32[1, legs]: the same of a tuple that is not held yet
     remains: np.ndarray  # bool[1]: what is left of the window counts too
-    always: np.ndarray  # bool[1]: the newcomer is never refused
+    always: np.ndarray  # bool[1]: the newcomer is never rejected
 
 
 def make_state(
@@ -45,7 +45,7 @@ def make_state(
     """Return an empty state; `half_life` is counted in arrivals of the other side."""
     if half_life is not None:
         check_range("rate", "half_life", half_life, 0.1)
-    first = 1 if setup.problem == CACHING else 0  # rows that are fetched are no arrivals
+    first = 1 if setup.problem == CACHING else 0  # rows that are fetched are not arrivals
     return RateState(
         forecasts.make_forecast(setup.shape, setup.scale, half_life, first),
         sets.make_suspects(setup.capacity),
@@ -91,7 +91,7 @@ def on_remove(state, held, slot, now):
 
 @jit
 def score(state, held, slot, now):
-    # What is needed of a held tuple lies in small arrays: its record would be a cache miss more.
+    # What is needed of a held tuple is in small arrays: its record would be one more cache miss.
     if slot == len(held.at) - 1:
         forecasts.look_up(state.forecast, held, slot, 0, state.newcomer)
         stream = held.at[slot]["stream"]
@@ -111,7 +111,7 @@ def announce(state, slot):
 
 RATE = Policy(
     "rate",
-    "the tuple least likely to be asked for next goes, by rates at many time scales",
+    "evicts the tuple least likely to match next, by rates at many time scales",
     make_state,
     make_choose(score, announce),
     on_insert=on_insert,
@@ -121,4 +121,6 @@ RATE = Policy(
     reserve=reserve,
     tracked=lambda state: int(state.suspects.members.size[0]),
     cost=10,
+    auto={JOINING: Trial(0, ("", "remains=yes")), CACHING: Trial(0)},
+    advise={JOINING: Trial(12), CACHING: Trial(9)},
 )

@@ -1,14 +1,14 @@
-"""S3-FIFO: a small queue on probation, a main queue, and a memory of keys lately evicted.
+"""S3-FIFO: a small probation queue, a main queue, and a list of recently evicted keys.
 
 Newcomers enter the small queue. At its end a tuple that was used at least twice moves to the main
 queue; any other is evicted and its key is remembered. A newcomer whose key is remembered enters the
-main queue at once. In the main queue a use buys another round, up to three.
+main queue at once. In the main queue every use, up to three, keeps a tuple for one more round.
 
-Until the first eviction nothing is on probation: the oldest `small` of the tuples are the small
-queue, the others the main queue.
+Before the first eviction the oldest `small` of the tuples are the small queue, the others the main
+queue.
 
-Source: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023), as libCacheSim
-has it, with which a cache agrees hit for hit (`tests/policies/test_libcachesim.py`).
+Source: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023), as in
+libCacheSim, with which a cache agrees hit for hit (`tests/policies/test_libcachesim.py`).
 Departures: in a join keys are not unique; what is remembered is the key of the first attribute.
 The sizes of the queues are shares of what is held, since tuples may expire and differ in bytes.
 """
@@ -17,12 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import ghost as ghosts
-from ..core import order as orders
-from ..core.ghost import Ghost
-from ..core.jit import jit
-from ..core.order import NONE, Order
-from ..core.policy import Policy, Setup, check_range
+from ..kernel import order as orders
+from ..kernel.jit import jit
+from ..kernel.order import NONE, Order
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, check_range
 
 SMALL, MAIN = 0, 1
 ENOUGH = 2  # uses that lead from the small to the main queue
@@ -35,7 +33,7 @@ class S3FifoState(NamedTuple):
     queues: Order
     where: np.ndarray  # int8[capacity]: SMALL or MAIN
     uses: np.ndarray  # int8[capacity]
-    ghost: Ghost
+    ghost: orders.Ghost
     share: np.ndarray  # float64[1]: of the memory, for the small queue
     evicts: np.ndarray  # bool[1]: the memory has been full
 
@@ -48,8 +46,8 @@ def make_state(setup: Setup, small: float = 0.1) -> S3FifoState:
         orders.make_order(setup.capacity, 2),
         np.zeros(setup.capacity, np.int8),
         np.zeros(setup.capacity, np.int8),
-        # One more for the victim, which is remembered before its newcomer is looked up.
-        ghosts.make_ghost(remembered + 1),
+        # One more for the victim, which is remembered before the newcomer is looked up.
+        orders.make_ghost(remembered + 1),
         np.array([small]),
         np.zeros(1, np.bool_),
     )
@@ -86,9 +84,9 @@ def on_insert(state, held, slot, now):
         if orders.size(state.queues, SMALL) < _small_share(state):
             _move(state, orders.front(state.queues, MAIN), SMALL)
         return
-    known = ghosts.forget(state.ghost, held.key[slot, 0])
+    known = orders.forget(state.ghost, held.key[slot, 0])
     _enter(state, slot, MAIN if known else SMALL)
-    ghosts.shrink(state.ghost, max(1, np.int64((1 - state.share[0]) * _held(state))))
+    orders.shrink(state.ghost, max(1, np.int64((1 - state.share[0]) * _held(state))))
 
 
 @jit
@@ -104,7 +102,7 @@ def on_remove(state, held, slot, now):
 
 @jit
 def _victim_of_small(state):
-    """Move what was used enough to the main queue; return the first that was not, or NONE."""
+    """Move tuples with enough uses to the main queue; return the first without, or NONE."""
     while True:
         slot = orders.front(state.queues, SMALL)
         if slot == NONE or state.uses[slot] < ENOUGH:
@@ -130,14 +128,14 @@ def choose_victim(state, held, newcomer, now):
     if small >= _small_share(state) or orders.size(state.queues, MAIN) == 0:
         slot = _victim_of_small(state)
         if slot != NONE:
-            ghosts.remember(state.ghost, held.key[slot, 0])
+            orders.remember(state.ghost, held.key[slot, 0])
             return slot
     return _victim_of_main(state)
 
 
 S3FIFO = Policy(
     "s3fifo",
-    "a small queue, a main queue, and a memory of the keys just evicted",
+    "a small queue, a main queue, and a list of the keys just evicted",
     make_state,
     choose_victim,
     on_insert=on_insert,
@@ -145,4 +143,6 @@ S3FIFO = Policy(
     on_remove=on_remove,
     tracked=lambda state: int(state.queues.ends[:, 2].sum()),
     cost=2,
+    auto={CACHING: Trial(4)},
+    advise={JOINING: Trial(4), CACHING: Trial(4)},
 )

@@ -1,8 +1,8 @@
-"""SIEVE: a hand sweeps from the oldest to the newest and spares, once, who matched since it last
-came.
+"""SIEVE: a hand moves from the oldest to the newest tuple and passes over those that matched since
+its last visit.
 
-Unlike CLOCK the spared stay where they are, so newcomers are sifted out quickly while the hand
-works among the old.
+Unlike in CLOCK these keep their place, so newcomers are evicted soon while the hand is among older
+tuples.
 
 Source: Zhang et al., "SIEVE is simpler than LRU" (NSDI 2024).
 """
@@ -11,16 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import order as orders
-from ..core.jit import jit
-from ..core.order import AFTER, NONE, Order
-from ..core.policy import Policy, Setup
+from ..kernel import order as orders
+from ..kernel.jit import jit
+from ..kernel.order import AFTER, NONE, Order
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial
+from .shared import WITH_ORDER, append, unlink
 
 
 class SieveState(NamedTuple):
-    """The queue, who was used, and where the hand stands."""
+    """The queue, which tuples were used, and the position of the hand."""
 
-    queue: Order
+    order: Order  # the oldest first
     used: np.ndarray  # bool[capacity]
     hand: np.ndarray  # int64[1]: a slot, or NONE to start from the oldest
 
@@ -37,7 +38,7 @@ def make_state(setup: Setup) -> SieveState:
 @jit
 def on_insert(state, held, slot, now):
     state.used[slot] = False
-    orders.push_back(state.queue, 0, slot)
+    append(state, held, slot, now)
 
 
 @jit
@@ -48,31 +49,31 @@ def on_match(state, held, slot, now):
 @jit
 def on_remove(state, held, slot, now):
     if state.hand[0] == slot:
-        state.hand[0] = state.queue.link[slot, AFTER]
-    orders.unlink(state.queue, 0, slot)
+        state.hand[0] = state.order.link[slot, AFTER]
+    unlink(state, held, slot, now)
 
 
 @jit
 def choose_victim(state, held, newcomer, now):
     slot = state.hand[0]
     if slot == NONE:
-        slot = orders.front(state.queue, 0)
+        slot = orders.front(state.order, 0)
     while state.used[slot]:  # ends within one lap: the lap clears every mark
         state.used[slot] = False
-        slot = np.int64(state.queue.link[slot, AFTER])
+        slot = np.int64(state.order.link[slot, AFTER])
         if slot == NONE:
-            slot = orders.front(state.queue, 0)
+            slot = orders.front(state.order, 0)
     state.hand[0] = slot  # on_remove moves it one further
     return slot
 
 
 SIEVE = Policy(
     "sieve",
-    "a sweeping hand spares, once, whoever matched since its last visit",
+    "a hand passes over tuples that matched since its last visit; evicts the first other",
     make_state,
     choose_victim,
-    on_insert=on_insert,
     on_match=on_match,
-    on_remove=on_remove,
-    tracked=lambda state: int(state.queue.ends[0, 2]),
+    **WITH_ORDER | {"on_insert": on_insert, "on_remove": on_remove},
+    auto={CACHING: Trial(5)},
+    advise={JOINING: Trial(3), CACHING: Trial(3)},
 )

@@ -1,8 +1,8 @@
-"""W-TinyLFU: a small window for newcomers, and a main memory that only the more frequent may enter.
+"""W-TinyLFU: a small window for newcomers, and a main memory that only more frequent keys enter.
 
 Three lists by last use: the window, and in the main memory probation and protected. When room is
 needed, the last of the window and the last of probation are compared by a sketch of how often
-their keys came; the rarer goes.
+their keys came; the rarer is evicted.
 
 Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy" (ACM ToS
 2017).
@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import order as orders
-from ..core import sketch as sketches
-from ..core.jit import jit
-from ..core.order import NONE, Order
-from ..core.policy import Policy, Setup, check_range
-from ..core.sketch import Sketch
+from ..kernel import keycounts
+from ..kernel import order as orders
+from ..kernel.jit import jit
+from ..kernel.order import NONE, Order
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, check_range
 
 WINDOW, PROBATION, PROTECTED = 0, 1, 2
 
@@ -28,7 +27,7 @@ class WTinyLfuState(NamedTuple):
 
     lists: Order
     where: np.ndarray  # int8[capacity]
-    sketch: Sketch
+    sketch: keycounts.Sketch
     window: np.ndarray  # float64[1]: share of the memory for the window
     protected: np.ndarray  # float64[1]: share of the main memory that is protected
 
@@ -40,7 +39,7 @@ def make_state(setup: Setup, window: float = 0.01, protected: float = 0.8) -> WT
     return WTinyLfuState(
         orders.make_order(setup.capacity, 3),
         np.zeros(setup.capacity, np.int8),
-        sketches.make_sketch(setup.scale),
+        keycounts.make_sketch(setup.scale),
         np.array([window], float),
         np.array([protected], float),
     )
@@ -63,7 +62,7 @@ def _window_is_full(state, spare):
 
 @jit
 def on_arrival(state, held, slot, now):
-    sketches.add(state.sketch, held.key[slot, 0])
+    keycounts.add(state.sketch, held.key[slot, 0])
 
 
 @jit
@@ -94,26 +93,26 @@ def on_remove(state, held, slot, now):
 
 @jit
 def choose_victim(state, held, newcomer, now):
-    candidate = np.int64(NONE)
+    challenger = np.int64(NONE)
     if _window_is_full(state, 1):
-        candidate = orders.front(state.lists, WINDOW)
-    tenant = orders.front(state.lists, PROBATION)
-    if tenant == NONE:
-        tenant = orders.front(state.lists, PROTECTED)
-    if candidate == NONE:
-        return tenant
-    if tenant == NONE:
-        return candidate
-    wanted = sketches.estimate(state.sketch, held.key[candidate, 0])
-    if wanted > sketches.estimate(state.sketch, held.key[tenant, 0]):
-        _move(state, candidate, PROBATION)
-        return tenant
-    return candidate
+        challenger = orders.front(state.lists, WINDOW)
+    incumbent = orders.front(state.lists, PROBATION)
+    if incumbent == NONE:
+        incumbent = orders.front(state.lists, PROTECTED)
+    if challenger == NONE:
+        return incumbent
+    if incumbent == NONE:
+        return challenger
+    wanted = keycounts.estimate(state.sketch, held.key[challenger, 0])
+    if wanted > keycounts.estimate(state.sketch, held.key[incumbent, 0]):
+        _move(state, challenger, PROBATION)
+        return incumbent
+    return challenger
 
 
 WTINYLFU = Policy(
     "wtinylfu",
-    "newcomers wait in a window; only the more frequent displace what is held",
+    "newcomers enter a window; only more frequent ones replace what is held",
     make_state,
     choose_victim,
     on_insert=on_insert,
@@ -122,4 +121,6 @@ WTINYLFU = Policy(
     on_arrival=on_arrival,
     tracked=lambda state: int(state.lists.ends[:, 2].sum()),
     cost=2,
+    auto={CACHING: Trial(3)},
+    advise={JOINING: Trial(6), CACHING: Trial(5)},
 )

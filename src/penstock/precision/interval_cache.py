@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BadInput, BadState
-from .interval import Interval, Refresh, ends
+from .interval_source import Interval, Refresh, ends
 from .queries import Query, answer, most_telling, need, refreshes
 from .rounding import check_count, check_number
 
@@ -33,7 +33,8 @@ class Cache:
     """Holds intervals, and answers queries from them.
 
     capacity: the number of intervals that it holds; by default all. A full cache evicts the
-        interval with the largest original width; the source is not told, and continues to send.
+        interval with the largest original width; the source does not see that, and continues to
+        send.
     grace: how much longer than its `max_silence` a source may be silent before it counts as lost:
         the delay of messages, and the difference of clocks.
 

@@ -1,19 +1,50 @@
 """Bounded aggregates: queries as people write them, their answers, and what to refresh for them.
 
-An answer is an interval that contains the true answer. `refreshes` names the values to fetch so
-that it becomes narrow enough; `cheapest.py` finds the cheapest such set for each kind of query.
+An answer is an interval that contains the true answer. `refreshes` names the cheapest set of values
+to fetch so that it becomes narrow enough.
+
+*Sums.* The width of a sum is the sum of the widths, whatever the values are. So the question is
+which widths to keep: those that fit into δ and save the most. That is a knapsack; with equal costs
+its solution keeps the narrowest. Sums are exact: nothing is rounded on the way. Source: Olston,
+Widom, "Offering a precision-performance tradeoff for aggregation queries over replicated data"
+(2000), which approximates the knapsack where costs differ. Here an integer program solves it.
+
+*Ranks.* After some values were fetched the width of the k-th smallest may still exceed δ if, for
+some a, at least k values can be at most a, and at least n - k + 1 can be above a + δ. An interval
+that reaches from a to beyond a + δ, a *straddler*, counts on both sides as long as it is not
+fetched, and one that lies between them on neither. So a is safe if no more straddlers stay than
+intervals lie between. The choice is then a covering problem: each straddler covers the points a
+from its lower bound to δ below its upper bound, and each point demands some number of covers. Only
+lower bounds need be considered as a. With equal costs it is optimal to go from left to right and
+take the interval that reaches furthest; with other costs a linear program is exact, because
+intervals on a line make it totally unimodular. For MAX this fetches the values that may exceed the
+largest lower bound by more than δ, and only those, as in Olston, Widom (2000). For medians see
+Feder, Motwani, Panigrahy, Olston, Widom, "Computing the median with uncertainty" (2000).
 """
 
+import heapq
 import math
 import re
+from collections import deque
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import BadInput
-from . import cheapest
-from .rounding import Exact, check_number, down, exact, exact_sum, exact_width, up
+from ..extras import need as need_extra
+from ..numeric import Floats, Ints
+from .rounding import (
+    Exact,
+    add_down,
+    check_number,
+    down,
+    exact,
+    exact_sum,
+    exact_width,
+    to_float,
+    up,
+)
 
 KINDS = ("sum", "avg", "max", "min", "count", "quantile")
 FORM = re.compile(
@@ -22,6 +53,8 @@ FORM = re.compile(
     re.IGNORECASE,
 )
 WITH_NUMBER = {"count": (">,", "KEYS > LIMIT"), "quantile": (",", "KEYS, SHARE")}  # sign, example
+Demand = tuple[float, float, int]  # a, a + δ rounded down, how many straddlers must be fetched
+DIFFERING = "a query whose sources differ in cost"
 
 
 class Query(NamedTuple):
@@ -121,7 +154,7 @@ def _read(name: str, text: str) -> float:
         raise BadInput(f"{name} must be a finite number, got {text!r}") from None
 
 
-def bounds(query: Query, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+def bounds(query: Query, low: Floats, high: Floats) -> tuple[float, float]:
     """Return the interval that the answer lies in, rounded outward.
 
     >>> bounds(Query("max", 0), np.array([7.0, 1.0]), np.array([7.0, 6.0]))  # exact, from inexact
@@ -132,7 +165,7 @@ def bounds(query: Query, low: np.ndarray, high: np.ndarray) -> tuple[float, floa
     return answer(query, low, high)[:2]
 
 
-def answer(query: Query, low: np.ndarray, high: np.ndarray) -> tuple[float, float, bool]:
+def answer(query: Query, low: Floats, high: Floats) -> tuple[float, float, bool]:
     """Return the interval that the answer lies in, and whether it is narrow enough.
 
     The exact width is compared with δ. The floats around it may be further apart, each by less than
@@ -143,7 +176,7 @@ def answer(query: Query, low: np.ndarray, high: np.ndarray) -> tuple[float, floa
     return *found, exact_width(least, most) <= query.allowed(*found)
 
 
-def _end(query: Query, values: np.ndarray) -> Exact:
+def _end(query: Query, values: Floats) -> Exact:
     """Return the exact aggregate of lower bounds or of upper bounds: one end of the answer.
 
     Every aggregate grows with each value, so the lower bounds give the lower end. The k-th smallest
@@ -157,9 +190,7 @@ def _end(query: Query, values: np.ndarray) -> Exact:
     return exact(float(np.partition(values, k - 1)[k - 1]))
 
 
-def refreshes(
-    query: Query, low: np.ndarray, high: np.ndarray, costs: np.ndarray | None = None
-) -> list[int]:
+def refreshes(query: Query, low: Floats, high: Floats, costs: Floats | None = None) -> list[int]:
     """Return the cheapest set of values to fetch so that the answer is sure to be narrow enough.
 
     A relative δ becomes an absolute one by the bounds known so far, which is safe. Where these
@@ -176,19 +207,19 @@ def refreshes(
     if query.relative and delta == 0:
         pass
     elif query.kind == "count":
-        chosen = cheapest.for_count(low, high, query.limit, delta, costs)
+        chosen = for_count(low, high, query.limit, delta, costs)
     elif query.kind in ("sum", "avg"):
         n = len(low) if query.kind == "avg" else 1
-        chosen = cheapest.for_sum(low, high, Fraction(delta) * n, costs)
+        chosen = for_sum(low, high, Fraction(delta) * n, costs)
     else:
-        chosen = cheapest.for_rank(low, high, query.position(len(low)), delta, costs)
+        chosen = for_rank(low, high, query.position(len(low)), delta, costs)
     if not chosen:
-        wide = cheapest.widths(low, high)
+        wide = widths(low, high)
         chosen = [int(np.argmax(wide))] if wide.max() > 0 else []
     return chosen
 
 
-def need(query: Query, low: np.ndarray, high: np.ndarray, i: int) -> float:
+def need(query: Query, low: Floats, high: Floats, i: int) -> float:
     """Return how wide the interval of i could have been without being fetched.
 
     For a sum: if all intervals were narrower in proportion. For a count no such width exists.
@@ -199,14 +230,151 @@ def need(query: Query, low: np.ndarray, high: np.ndarray, i: int) -> float:
     if query.kind not in ("sum", "avg"):
         return delta
     share = delta if query.kind == "avg" else delta / len(low)  # of each, if all are alike
-    wide = cheapest.widths(low, high)
+    wide = widths(low, high)
     if np.isinf(wide[i]) or wide[i] == 0:
         return share
     with np.errstate(over="ignore"):
         return float(share / (wide / wide[i]).mean())
 
 
-def most_telling(query: Query, low: np.ndarray, high: np.ndarray, chosen: list[int]) -> int:
+def most_telling(query: Query, low: Floats, high: Floats, chosen: list[int]) -> int:
     """Return the value to fetch first if its answer may make the other requests unnecessary."""
-    worth = {"max": high, "min": -low}.get(query.kind, cheapest.widths(low, high))
+    worth = {"max": high, "min": -low}.get(query.kind, widths(low, high))
     return max(chosen, key=lambda i: worth[i])
+
+
+# ------------------------------------------------------------ the cheapest set
+
+
+def widths(low: Floats, high: Floats) -> Floats:
+    """Return the widths, rounded; infinite where no float can hold them."""
+    with np.errstate(over="ignore"):
+        return high - low
+
+
+def for_count(
+    low: Floats, high: Floats, limit: float, delta: float, costs: Floats | None
+) -> list[int]:
+    """Return the cheapest values that may be on either side of the limit, all but δ of them.
+
+    >>> low, high = np.array([1.0, 5.0, 5.0]), np.array([7.0, 9.0, 8.0])
+    >>> for_count(low, high, limit=6, delta=1, costs=None)
+    [0, 1]
+    """
+    unsure = np.flatnonzero((low <= limit) & (high > limit))
+    if costs is not None:
+        unsure = unsure[np.argsort(costs[unsure], kind="stable")]
+    return [int(i) for i in unsure[: max(len(unsure) - int(delta), 0)]]
+
+
+def for_sum(low: Floats, high: Floats, delta: Fraction, costs: Floats | None) -> list[int]:
+    """Return the cheapest set whose refresh leaves a total width of δ, the widest first.
+
+    >>> for_sum(np.array([0.0, 0.0, 0.0]), np.array([5.0, 1.0, 3.0]), delta=4, costs=None)
+    [0]
+    """
+
+    def fit(kept: Ints) -> bool:
+        """Tell whether the widths of some intervals add up to δ at most."""
+        ends = exact_sum(low[kept].tolist()), exact_sum(high[kept].tolist())
+        return exact_width(*ends) <= delta
+
+    width = widths(low, high)
+    widest = np.argsort(-width, kind="stable")
+    if costs is None:
+        with np.errstate(over="ignore"):
+            sums = np.cumsum(width[widest[::-1]])
+        # These sums are rounded, so this number may be wrong by one or two.
+        kept = int(np.searchsorted(sums, to_float(delta), side="right"))
+        while kept and not fit(widest[-kept:]):
+            kept -= 1
+        while kept < len(widest) and fit(widest[-kept - 1 :]):
+            kept += 1
+        return [int(i) for i in widest[: len(widest) - kept]]
+    chosen = _knapsack(width, to_float(delta), costs)
+    for i in widest.tolist():  # the solver works with a tolerance, which is corrected here
+        if fit(np.array([j for j in widest.tolist() if j not in chosen], np.int64)):
+            break
+        chosen.add(i)
+    return [i for i in widest.tolist() if i in chosen]
+
+
+def _knapsack(width: Floats, delta: float, costs: Floats) -> set[int]:
+    """Return which values to refresh so that the remaining widths fit into δ, at the least cost."""
+    must = np.isinf(width)
+    rest = np.flatnonzero(~must & (width > 0))
+    chosen = {int(i) for i in np.flatnonzero(must)}
+    if not len(rest):
+        return chosen
+    scale = width[rest].max()
+    with np.errstate(over="ignore"):
+        scaled = width[rest] / scale
+        excess = scaled.sum() - delta / scale
+    if excess <= 0:
+        return chosen
+    optimize = need_extra("scipy.optimize", DIFFERING)
+    found = optimize.milp(
+        costs[rest],
+        constraints=optimize.LinearConstraint(scaled[None, :], lb=excess),
+        integrality=np.ones(len(rest)),
+        bounds=optimize.Bounds(0, 1),
+        options={"mip_rel_gap": 0.0},
+    )
+    return chosen | {int(i) for i in rest[found.x > 0.5]}
+
+
+def for_rank(low: Floats, high: Floats, k: int, delta: float, costs: Floats | None) -> list[int]:
+    """Return the cheapest set after whose refresh the k-th smallest value is known within δ.
+
+    >>> low, high = np.array([1.0, 6.0, 7.0]), np.array([9.0, 8.0, 7.0])
+    >>> for_rank(low, high, k=3, delta=0, costs=None)  # the maximum: both may exceed 7
+    [0, 1]
+    """
+    demands = _demands(low, high, k, delta)
+    if costs is None:
+        return _furthest_first(low, high, demands)
+    if not demands:
+        return []
+    covers = [(low <= point) & (high > beyond) for point, beyond, _ in demands]
+    found = need_extra("scipy.optimize", DIFFERING).linprog(
+        costs,
+        A_ub=-np.array(covers, float),
+        b_ub=[-wanted for _, _, wanted in demands],
+        bounds=(0, 1),
+        method="highs-ds",  # ends in a corner, and all corners are whole numbers
+    )
+    return [int(i) for i in np.flatnonzero(found.x > 0.5)]
+
+
+def _demands(low: Floats, high: Floats, k: int, delta: float) -> list[Demand]:
+    """Return the points a, in order, with their demands.
+
+    The straddlers less the intervals between are the values that can be low less those that cannot
+    be high.
+    """
+    points = np.unique(low)
+    beyond = add_down(points, delta)  # a float is above a + δ exactly if it is above this
+    can_be_low = np.searchsorted(np.sort(low), points, side="right")
+    cannot_be_high = np.searchsorted(np.sort(high), beyond, side="right")
+    demand = can_be_low - cannot_be_high
+    wide = (can_be_low >= k) & (cannot_be_high <= k - 1) & (demand > 0)
+    return [(float(points[i]), float(beyond[i]), int(demand[i])) for i in np.flatnonzero(wide)]
+
+
+def _furthest_first(low: Floats, high: Floats, demands: list[Demand]) -> list[int]:
+    """Cover the points from left to right, each time with the interval that reaches furthest."""
+    waiting = deque(np.argsort(low, kind="stable").tolist())
+    free: list[tuple[float, int]] = []  # begun, not chosen: a heap, the furthest reach first
+    covers: list[float] = []  # chosen: a heap of their reaches, the nearest first
+    chosen: list[int] = []
+    for point, beyond, demand in demands:
+        while waiting and low[waiting[0]] <= point:
+            i = waiting.popleft()
+            heapq.heappush(free, (-high[i], i))
+        while covers and covers[0] <= beyond:
+            heapq.heappop(covers)
+        for _ in range(demand - len(covers)):
+            reach, i = heapq.heappop(free)
+            chosen.append(i)
+            heapq.heappush(covers, -reach)
+    return sorted(chosen)

@@ -16,7 +16,7 @@ the memory, and the time:
   query wants the exact value, and could have used an interval as wide as `need`) or SPOKE (the
   source was silent for `max_silence`). `draw` is random, in [0, 1): rules hold no generator.
 - `shape(par, memory, value)`: return low, high, drift, spread and power of the interval to send;
-  `interval.py` defines them. The value must lie inside.
+  `interval_source.py` defines them. The value must lie inside.
 - `rank(par, memory)`: a full cache evicts the interval with the highest rank.
 
 All hooks but `start` are decorated with `hook`: the same text runs as plain Python in a `Source`
@@ -111,7 +111,7 @@ class Rule:
     rank: Callable = by_width
     counts_reads: bool = False  # needs the reads that a cache answers by itself
     moves: bool = False  # its intervals move with time
-    told: bool = False  # a cache tells the source when it evicts the value
+    reports_evictions: bool = False  # a cache tells the source when it evicts the value
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -2,8 +2,8 @@
 
 Updates come one after another, in the order of time; at one time updates come before queries. A
 value that has left the interval that its source last sent to a cache is refreshed at once: at the
-cost of a message, and whether or not the cache still holds it, since the source is not told of
-evictions.
+cost of a message, and whether or not the cache still holds it, since caches do not
+report evictions.
 
 A query picks its sources at random and its constraint δ from [δ_min, δ_max]. A SUM refreshes the
 widest intervals until the widths of the others add up to at most δ; a MAX refreshes those whose
@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.jit import jit, kernel, specialise
-from ..core.rng import below, uniform
-from .interval import moved
+from ..kernel.jit import jit, kernel, specialise
+from ..kernel.rng import below, uniform
+from .interval_source import moved
 from .rule import ABOVE, ASKED, BELOW, WIDTH, Rule, Tuned
 
 VALUES, ASKS, WIDTHS = 0, 1, 2  # columns of tally
@@ -172,7 +172,7 @@ def _pick(world, load, c):
 def _refresher(rule: Rule) -> tuple[Callable, Callable, Callable]:
     """Return the functions that read an interval, replace it, and replace it if it is invalid."""
     on_refresh, shape, rank = rule.on_refresh, rule.shape, rule.rank
-    moves, told = rule.moves, rule.told
+    moves, reports_evictions = rule.moves, rule.reports_evictions
 
     @jit
     def bounds(world, c, s, now):
@@ -202,7 +202,7 @@ def _refresher(rule: Rule) -> tuple[Callable, Callable, Callable]:
         world.tally[c, ASKS if why == ASKED else VALUES] += 1
         _write_log(world, now, c, s, why)
         evicted = _keep(world, load, c, s)
-        if told and evicted >= 0:  # the source need not keep it valid any longer
+        if reports_evictions and evicted >= 0:  # the source need not keep it valid any longer
             world.low[c, evicted] = -np.inf
             world.high[c, evicted] = np.inf
 

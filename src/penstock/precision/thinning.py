@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core import keymap
-from ..core.jit import jit, kernel, specialise
-from ..core.rng import mix, uniform
 from ..errors import BadInput, BadState
-from .interval import around, check_limits, cut_at_limits, ends
-from .interval_source import check_rule
+from ..kernel import keymap
+from ..kernel.jit import jit, kernel, specialise
+from ..kernel.rng import mix, uniform
+from .interval_source import around, check_limits, check_rule, cut_at_limits, ends
 from .rounding import check_count, is_rounded
 from .rule import ABOVE, ASKED, BELOW, SPOKE, WHY, Costs, Rule, Tuned
 from .rules import tune
@@ -292,9 +291,9 @@ def compile_thin(rule: Rule) -> Any:
     def refresh(par, keys, limits, s, why, now, need):
         """Let the rule learn, and make the next interval."""
         value = keys.now[s, VALUE]
-        told = SPOKE if why == FIRST else why
+        reason = SPOKE if why == FIRST else why
         draw = uniform(keys.rng[s])
-        on_refresh(par, keys.memory[s], told, value, now / SECOND, need, draw)
+        on_refresh(par, keys.memory[s], reason, value, now / SECOND, need, draw)
         low, high, _, _, _ = shape(par, keys.memory[s], value)
         low, high = cut_at_limits(low, high, value, limits)
         low, high = around(low, high, value, keys.rounded[s])

@@ -10,7 +10,7 @@ hit ratio of every size. It is the number of keys whose latest row lies at or af
 row of this key; a Fenwick tree over the positions of the stream counts them in O(log n).
 
 Both are held as a `Curve`, which is exact where every row was counted and has errors where it was
-estimated from samples (`sampled_curves.py`).
+estimated from samples (`sampled_profile.py`).
 
 Sources: definition 1 and theorem 1 of Li, Chang, Kollios and Bestavros, "Characterizing and
 Exploiting Reference Locality in Data Stream Applications" (ICDE 2006); Mattson, Gecsei, Slutz and
@@ -23,7 +23,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.jit import kernel
+from ..kernel.jit import kernel
 from ..numeric import Floats, Ints
 from .ranked import previous
 
@@ -68,9 +68,7 @@ class Curve:
 class Distances(Curve):
     """Inter-arrival distances."""
 
-    def within(self, k: ArrayLike) -> Floats:
-        """Return the share of all rows whose key is repeated within k rows: the CDF."""
-        return self.value(k)
+    within = Curve.value  # the share of all rows whose key is repeated within k rows: the CDF
 
     @property
     def median(self) -> int:
@@ -79,19 +77,14 @@ class Distances(Curve):
 
 
 class Reuse(Curve):
-    """Stack distances."""
+    """Stack distances.
 
-    def hit_ratio(self, size: ArrayLike) -> Floats:
-        """Return the hit ratio of an LRU cache of this many rows."""
-        return self.value(size)
+    >>> Reuse.counted(np.array([1, 1, 1, 1, 2, 2, 3]), total=20).size_for(0.8)
+    2
+    """
 
-    def size_for(self, part: float) -> int:
-        """Return the smallest LRU cache that has this part of the hits of an unlimited one.
-
-        >>> Reuse.counted(np.array([1, 1, 1, 1, 2, 2, 3]), total=20).size_for(0.8)
-        2
-        """
-        return self.reach(part)
+    hit_ratio = Curve.value  # of an LRU cache of this many rows
+    size_for = Curve.reach  # the smallest LRU cache with this part of the hits of an unlimited one
 
 
 def distances(keys: Ints, before: Ints | None = None) -> Distances:

@@ -1,60 +1,31 @@
 """The frequent keys of a file: counted, as plain values and as a table for the terminal."""
 
 import time
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
-from .epsilon import check_memory, check_support, m_to_epsilon, share, steady_entries
-from .lossy import LossyCounter
+from .lossy import LossyCounter, check_memory, check_support, m_to_epsilon, share, steady_entries
 
 DEFAULT = 10  # epsilon is the support divided by this
 LONGEST = 200  # characters of a key in a table; JSON has all of them
 
 
-class KeyRows(Protocol):
-    """The rows of a file that have a key, as `simulate.read_keys` returns them."""
-
-    @property
-    def key(self) -> np.ndarray:
-        """An integer for each row."""
-
-    @property
-    def gaps(self) -> int:
-        """How many rows were left out because they have no key."""
-
-    def label(self, key: int) -> Any:
-        """Return what a key was in the file."""
-
-
-@dataclass(frozen=True)
-class FrequentKeys:
-    """The request and the answer."""
-
-    file: str
-    column: str
-    support: float
-    memory: int | None  # the largest number of keys held, if it was given
-    rows: KeyRows
-    counter: LossyCounter
-    found: list[tuple[int, int, int]]  # key, lowest and highest count
-    expected: float  # keys held at the end of a bucket, predicted from their popularity
-    seconds: float  # time taken to count
-
-
 def count_keys(
-    rows: KeyRows,
+    rows: Any,
     file: str,
     column: str,
     support: float,
     epsilon: float | None = None,
     memory: int | None = None,
-) -> FrequentKeys:
-    """Count the keys of a file with an error of `epsilon`, or the smallest that fits `memory`."""
+) -> dict[str, Any]:
+    """Count the keys of a file with an error of `epsilon`, or the smallest that fits `memory`.
+
+    rows: the rows that have a key, as `simulate.read_keys` returns them.
+    """
     if epsilon is not None and memory is not None:
         raise BadInput("epsilon and memory cannot both be given; memory chooses epsilon")
     default = share("support", support, "at most 1") / DEFAULT
@@ -72,9 +43,32 @@ def count_keys(
     counter = LossyCounter(epsilon)
     counter.push(rows.key)
     seconds = time.perf_counter() - start
-    expected = steady_entries(popularity, epsilon)
-    found = list(zip(*(part.tolist() for part in counter.frequent(support)), strict=True))
-    return FrequentKeys(file, column, support, memory, rows, counter, found, expected, seconds)
+    found = zip(*(part.tolist() for part in counter.frequent(support)), strict=True)
+    return {
+        "file": file,
+        "key": column,
+        "support": support,
+        "epsilon": float(epsilon),
+        "memory": memory,
+        "rows": counter.seen,
+        "rows_without_key": rows.gaps,
+        "held": {
+            "expected": steady_entries(popularity, epsilon),
+            "peak": counter.peak,
+            "end": counter.held,
+        },
+        "keys": [
+            {
+                "key": rows.label(key),
+                "count": lowest,
+                "lowest": lowest,
+                "highest": highest,
+                "share": lowest / counter.seen,
+            }
+            for key, lowest, highest in found
+        ],
+        "items_per_second": round(counter.seen / max(seconds, 1e-9)),
+    }
 
 
 def _affordable(keys: np.ndarray, popularity: np.ndarray, memory: int, support: float) -> float:
@@ -99,52 +93,23 @@ def _affordable(keys: np.ndarray, popularity: np.ndarray, memory: int, support: 
         epsilon = 1 / width
 
 
-def summarise(made: FrequentKeys) -> dict[str, Any]:
-    """Return the answer as plain values."""
-    counter = made.counter
-    return {
-        "file": made.file,
-        "key": made.column,
-        "support": made.support,
-        "epsilon": float(counter.epsilon),
-        "memory": made.memory,
-        "rows": counter.seen,
-        "rows_without_key": made.rows.gaps,
-        "held": {"expected": made.expected, "peak": counter.peak, "end": counter.held},
-        "keys": [
-            {
-                "key": made.rows.label(key),
-                "count": lowest,
-                "lowest": lowest,
-                "highest": highest,
-                "share": lowest / counter.seen,
-            }
-            for key, lowest, highest in made.found
-        ],
-        "items_per_second": round(counter.seen / max(made.seconds, 1e-9)),
-    }
-
-
-def table(made: FrequentKeys) -> Table:
-    """Return the answer as a table for the terminal."""
-    counter = made.counter
-    gaps = f"; {made.rows.gaps:,} rows without a key left out" if made.rows.gaps else ""
-    shown = Table(
-        title=Text(
-            f"Keys of {made.file} with a share of at least {made.support:g}: {counter.seen:,} rows,"
-            f" epsilon {float(counter.epsilon):g}"
-        ),
-        title_justify="left",
-        caption=Text(f"keys held: at most {counter.peak:,}, predicted {made.expected:,.0f}{gaps}"),
+def table(made: dict[str, Any]) -> Table:
+    """Return what `count_keys` found as a table for the terminal."""
+    gaps, held = made["rows_without_key"], made["held"]
+    left_out = f"; {gaps:,} rows without a key left out" if gaps else ""
+    title = (
+        f"Keys of {made['file']} with a share of at least {made['support']:g}: {made['rows']:,}"
+        f" rows, epsilon {made['epsilon']:g}"
     )
-    shown.add_column(made.column, overflow="fold")
+    caption = f"keys held: at most {held['peak']:,}, predicted {held['expected']:,.0f}{left_out}"
+    shown = Table(title=Text(title), title_justify="left", caption=Text(caption))
+    shown.add_column(made["key"], overflow="fold")
     for name in ("at least", "at most", "share"):
         shown.add_column(name, justify="right", no_wrap=True)
-    for key, lowest, highest in made.found:
-        share = f"{lowest / counter.seen:.2%}"
-        style = "" if lowest >= made.support * counter.seen else "dim"  # it may be less frequent
-        label = Text(_shortened(made.rows.label(key)))
-        shown.add_row(label, f"{lowest:,}", f"{highest:,}", share, style=style)
+    for each in made["keys"]:
+        counts = f"{each['lowest']:,}", f"{each['highest']:,}", f"{each['share']:.2%}"
+        is_sure = each["lowest"] >= made["support"] * made["rows"]  # else it may be less frequent
+        shown.add_row(Text(_shortened(each["key"])), *counts, style="" if is_sure else "dim")
     return shown
 
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.options import at_least
-from ..core.rng import source
 from ..errors import BadInput
+from ..kernel.options import at_least
+from ..kernel.rng import source
 from ..numeric import Floats, Ints
 
 LEAST = 2  # rows

@@ -11,9 +11,17 @@ from ..errors import BadInput
 from ..numeric import Ints
 from .bursts import Bursts, bursts
 from .distances import Distances, Reuse, distances, reuse
-from .entropy import Entropy, conditional, unconditional
-from .locality import Weights
-from .locality_fit import LONGEST, Horizon, fit_horizon, least_squares, likeliest
+from .locality import (
+    LONGEST,
+    Entropy,
+    Horizon,
+    Weights,
+    conditional,
+    fit_horizon,
+    least_squares,
+    likeliest,
+    unconditional,
+)
 from .popularity import Popularity, fit_zipf
 from .ranked import Stretches, permuted, rank_keys, whole
 

@@ -1,20 +1,113 @@
 """Fetch the rows of many keys, in queries of bounded size, and check the answers.
 
-An answer must have the columns and types that the source had when the query started, and at most
-one row per key.
+A query has a timeout, and is retried after a pause, a limited number of times. An answer must have
+the columns and types that the source had when the query started, and at most one row per key.
 """
 
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import BadInput
-from .patience import Patience, ask
+from ..errors import BadInput, PenstockError, Unreachable
 from .sources import Source
+
+LONGEST = 30.0  # seconds between two tries
+HOPELESS = ("ProgrammingError", "DataError", "IntegrityError", "NotSupportedError")
+WRITTEN = (
+    "nothing of this micro-batch was written, so start the query again from its checkpoint when it "
+    "answers"
+)
+
+
+class Patience(NamedTuple):
+    """How many keys a query has, how long it may take, and how often it is retried."""
+
+    size: int = 10_000  # keys in one query
+    timeout: float = 30.0  # seconds for one query
+    retries: int = 6
+    pause: float = 0.2  # seconds before the first retry; doubled before each further one
+
+
+class Tried(NamedTuple):
+    """An answer, when its query was sent (microseconds), and how many tries it took."""
+
+    answer: Any
+    sent: int
+    tries: int
+
+
+def ask(
+    question: Callable[[], Any],
+    patience: Patience,
+    source: Source,
+    clock: Callable[[], int],
+    sleep: Callable[[float], None] = time.sleep,
+    way_out: str = WRITTEN,
+) -> Tried:
+    """Ask until there is an answer; the query is cancelled at a timeout."""
+    began = clock()
+    for tries in range(1, patience.retries + 2):
+        sent = clock()
+        try:
+            return Tried(within(patience.timeout, question, source.cancel), sent, tries)
+        except PenstockError:
+            raise  # asking again changes nothing
+        except Exception as error:
+            said = _first_line(error, source.hide)
+            if _is_hopeless(error):
+                raise BadInput(f"{source.name} cannot be asked: {said}") from None
+        if tries <= patience.retries:
+            sleep(min(LONGEST, patience.pause * 2 ** (tries - 1)))
+    taken = (clock() - began) / 1e6
+    often = "once" if patience.retries == 0 else f"{patience.retries + 1} times in {taken:.1f} s"
+    raise Unreachable(
+        f"{source.name} was asked {often} and did not answer, the last time because:"
+        f" {said}; {way_out}"
+    )
+
+
+def within(seconds: float, action: Callable[[], Any], give_up: Callable[[], None]) -> Any:
+    """Return what an action returns, or raise TimeoutError if that takes too long.
+
+    >>> within(5, lambda: 7, lambda: None)
+    7
+    """
+    done: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            done.set_result(action())
+        except BaseException as error:  # it is raised in the waiting thread
+            done.set_exception(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        give_up()
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    return done.result()
+
+
+def _is_hopeless(error: Exception) -> bool:
+    """Return whether the database understood and refused: no such table, no permission."""
+    return any(kind.__name__ in HOPELESS for kind in type(error).__mro__)
+
+
+def _first_line(error: Exception, hide: Callable[[str], str]) -> str:
+    """Return the first line; secrets are hidden before, since one may go over several lines."""
+    lines = [line.strip() for line in hide(str(error)).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else 'no reason given'}"
+
+
+# ------------------------------------------------------------ many keys
 
 
 class Answer(NamedTuple):
@@ -25,22 +118,17 @@ class Answer(NamedTuple):
     sent: np.ndarray  # int64[asked]: when the query was sent, in microseconds
 
 
+@dataclass
 class Fetcher:
     """Asks a source, and counts queries, retries and keys."""
 
-    def __init__(
-        self,
-        source: Source,
-        promised: pa.Schema,
-        patience: Patience,
-        clock: Callable[[], int] = lambda: time.time_ns() // 1000,
-        sleep: Callable[[float], None] = time.sleep,
-    ):
-        self.source = source
-        self.promised = promised
-        self.patience = patience
-        self.clock = clock
-        self.sleep = sleep
+    source: Source
+    promised: pa.Schema
+    patience: Patience
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
         self.counts = dict.fromkeys(("calls", "retries", "asked", "fetched"), 0)
 
     def fetch(self, keys: pa.Table) -> Answer:
@@ -75,7 +163,7 @@ class Fetcher:
         return Answer(rows, row, np.full(len(row), tried.sent))
 
 
-def conform(answer: pa.Table, promised: pa.Schema, keys: tuple[str, ...], who: str) -> pa.Table:
+def conform(answer: pa.Table, promised: pa.Schema, keys: tuple[str, ...], name: str) -> pa.Table:
     """Return the promised columns, in their order and types, refusing two rows for one key.
 
     Columns that were not promised are left out: a table may grow new ones while a query runs.
@@ -84,16 +172,16 @@ def conform(answer: pa.Table, promised: pa.Schema, keys: tuple[str, ...], who: s
     for field in promised:
         if field.name not in answer.column_names:
             raise BadInput(
-                f"the answer of {who} lacks the column {field.name!r}, which it had when the query "
-                f"started; it has {', '.join(answer.column_names)}"
+                f"the answer of {name} lacks the column {field.name!r}, which it had when the "
+                f"query started; it has {', '.join(answer.column_names)}"
             )
-        columns.append(_cast(answer.column(field.name), field, who))
+        columns.append(_cast(answer.column(field.name), field, name))
     table = pa.Table.from_arrays(columns, schema=promised)
-    refuse_doubles(table.select(list(keys)), who)
+    refuse_doubles(table.select(list(keys)), name)
     return table
 
 
-def _cast(column: pa.ChunkedArray, field: pa.Field, who: str) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, field: pa.Field, name: str) -> pa.ChunkedArray:
     if isinstance(column.type, pa.BaseExtensionType):
         chunks = [chunk.storage for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.storage_type)
@@ -103,12 +191,12 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, who: str) -> pa.ChunkedArray
         return column.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadInput(
-            f"column {field.name!r} of {who} was {field.type} when the query started, and now an "
+            f"column {field.name!r} of {name} was {field.type} when the query started, and now an "
             f"answer has {column.type}: {error}; cast it to one type"
         ) from None
 
 
-def refuse_doubles(keys: pa.Table, who: str) -> None:
+def refuse_doubles(keys: pa.Table, name: str) -> None:
     """Refuse an answer with two rows for one key, naming it."""
     if keys.num_rows < 2:
         return
@@ -118,7 +206,7 @@ def refuse_doubles(keys: pa.Table, who: str) -> None:
     double = counted.filter(pc.greater(counted["count_all"], 1)).slice(0, 1).to_pylist()[0]
     count = double.pop("count_all")
     raise BadInput(
-        f"{who} has {count} rows for the key {said(double)}; a lookup needs one at most: choose "
+        f"{name} has {count} rows for the key {said(double)}; a lookup needs one at most: choose "
         "one in query=, or another key"
     )
 

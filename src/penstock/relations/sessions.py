@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .dialects import Dialect
-from .secrets import Address
+from .relation import Address
 
 KEPT = 8  # connections of a process that wait for their next query
 REFUSED = ("22021", "22P05")  # character_not_in_repertoire, untranslatable_character

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..advisor import Advice, Curve
 from ..advisor.words import MEASURES, WHAT, both, doubts, facts, few_keys, headline, what_counts
-from .frame import page, table
+from . import page, table
 
 
 def as_html(made: Advice) -> str:
@@ -14,12 +14,12 @@ def as_html(made: Advice) -> str:
     title = f"Memory for {made.streams.name}"
     said = "\n".join(f'<p class="doubt">{escape(each)}</p>' for each in doubts(made))
     hint = f'<p class="note">{escape(few_keys(made))}</p>\n' if made.few_keys else ""
-    value, told = round(1000 * made.target), f"{headline(made)} {both(made)}".strip()
+    value, answer = round(1000 * made.target), f"{headline(made)} {both(made)}".strip()
     body = f"""{hint}{said}
 <div class="target"><label for="target">Target, {escape(what)}</label>
 <input id="target" type="range" min="10" max="1000" step="5" value="{value}">
 <output id="target-said" for="target">{made.target:.1%}</output></div>
-<p class="card" id="answer" aria-live="polite">{escape(told)}</p>
+<p class="card" id="answer" aria-live="polite">{escape(answer)}</p>
 <pre id="code">{escape(made.code)}</pre>
 <h2>{escape(_heading(made))} by memory</h2>
 <div id="legend" class="legend" role="group" aria-label="Policies; press one to hide it"></div>

@@ -2,25 +2,28 @@
 
 The first run is always made in this process. It leaves the compiled kernels on disk for the others,
 and shows whether the remaining runs take longer than new processes take to start.
+
+`summarise` makes the JSON object of `penstock simulate --json` of a comparison.
 """
 
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from math import isfinite
+from statistics import fmean, stdev
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..core.options import check_word
-from ..core.policy import JOINING, Chosen
 from ..errors import BadInput
-from .catalogue import check, choose, suitable
+from ..kernel.gains import ROWS
+from ..kernel.options import check_word
+from ..kernel.policy import JOINING, Configured
 from .distortion import Distortion, exact_tally, tally
-from .grid import Given, Progress, counting
-from .player import Played, play
-from .pool import Pool, cores
+from .grid import Given, Pool, Progress, cores, counting
+from .optimum import full_matched, full_results
+from .player import Played, check, choose, play, suitable
 from .scenario import Scenario, choose_source
 from .traces import JoinTrace, Trace
-from .unlimited import full_matched, full_results
 
 START_SECONDS = 6.0  # that worker processes take to start
 SOURCE = ("workload", "trace", "key", "time", "side", "length")  # what a cell says of its arrivals
@@ -81,13 +84,8 @@ class Comparison(NamedTuple):
     """A comparison that has been made."""
 
     scenario: Scenario
-    policies: list[Chosen]
+    policies: list[Configured]
     runs: list[list[Measured]]  # of each run, the figures of each policy
-
-    @property
-    def length(self) -> int:
-        """The length of a run, in steps of a workload or rows of a trace."""
-        return self.scenario.length_of(self.runs[0][0].played.rows)
 
 
 def compare(
@@ -162,3 +160,66 @@ def simulate_cell(given: Given) -> Given:
     options = {name: given[name] for name in SCENARIO if name in given}
     scenario = Scenario(source, **{"problem": JOINING} | options)
     return measure_run(scenario, [given["policy"]], given.get("run", 0))[0].as_dict()
+
+
+def summarise(made: Comparison, rows: bool = False) -> dict[str, Any]:
+    """Return means over the runs as plain values.
+
+    With `rows`, or if that is the goal, also how many rows were matched.
+    """
+    scenario = made.scenario
+    by_rows = scenario.goal == ROWS
+    return {
+        "workload": scenario.source.title,
+        "problem": scenario.problem,
+        "memory": scenario.memory,
+        "length": scenario.length_of(made.runs[0][0].played.rows),
+        "warmup": scenario.warm_up,
+        "runs": len(made.runs),
+        **({"drop": scenario.drop} if scenario.drop else {}),
+        **({"goal": scenario.goal} if by_rows else {}),
+        "policies": [
+            _score(chosen, [run[place] for run in made.runs], rows or by_rows)
+            for place, chosen in enumerate(made.policies)
+        ],
+    }
+
+
+def _score(chosen: Configured, runs: list[Measured], rows: bool) -> dict[str, Any]:
+    played = [run.played for run in runs]
+    results = [each.results for each in played]
+    seconds = sum(each.seconds for each in played)
+    score = {
+        "policy": chosen.policy.name,
+        "params": {name: _plain(value) for name, value in chosen.all_params.items()},
+        "results": {"mean": fmean(results), "std": stdev(results) if len(results) > 1 else 0.0},
+        "full": {"mean": fmean(run.full for run in runs)},
+        "recall": {"mean": fmean(run.recall for run in runs)},
+        "tuples_per_second": round(sum(each.rows for each in played) / max(seconds, 1e-9)),
+    }
+    if rows and played[0].matched is not None:
+        score["matched"] = _matched(runs)
+    if played[0].explained is not None:
+        score["explained"] = played[0].explained  # of the first run
+    measured = [run.distortion for run in runs if run.distortion is not None]
+    if measured:
+        score["distortion"] = {
+            "sse": {"mean": fmean(each.sse for each in measured)},
+            "kl": {"mean": fmean(each.kl for each in measured)},
+        }
+    return score
+
+
+def _matched(runs: list[Measured]) -> dict[str, float]:
+    """Return rows that are in a result, how many could be, and the share of these."""
+    counts = [(run.played.matched or 0, run.matchable) for run in runs]
+    return {
+        "mean": fmean(matched for matched, _ in counts),
+        "full": fmean(matchable for _, matchable in counts),
+        "recall": fmean(share(*count) for count in counts),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter's value as JSON can hold it, which has no infinity."""
+    return str(value) if isinstance(value, float) and not isfinite(value) else value

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.policy import Chosen
-from .arrivals import arrivals
+from ..kernel.policy import Configured
+from .optimum import results_at
 from .player import Terms, prepare_join, push
-from .traces import JoinTrace
-from .unlimited import results_at
+from .traces import JoinTrace, arrivals
 
 ADDED = 0.5  # of a result, for each value: the estimate of Krichevsky and Trofimov
 PART = 4096  # rows between two looks at the results, of which each may have many
@@ -65,7 +64,7 @@ def exact_tally(trace: JoinTrace, *, within: int | None = None, first: int = 0) 
     return tally
 
 
-def tally(trace: JoinTrace, policy: str | Chosen, memory: int, **terms: Any) -> np.ndarray:
+def tally(trace: JoinTrace, policy: str | Configured, memory: int, **terms: Any) -> np.ndarray:
     """Tally the results that `play` counts, called with the same arguments.
 
     The trace is replayed for this alone: to list results would spoil the measured speed.

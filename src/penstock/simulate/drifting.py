@@ -17,8 +17,8 @@ import functools
 
 import numpy as np
 
-from ..core.options import at_least
-from ..core.rng import source
+from ..kernel.options import at_least
+from ..kernel.rng import source
 from ..models import Discrete, Trend, Walk
 from ..numeric import Ints
 from .traces import JoinTrace, interleave

@@ -20,11 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.policy import JOINING, Policy, Setup, check_range, refuse
-from ..core.slots import FOREVER
 from ..errors import BadInput
+from ..kernel.policy import JOINING, Policy, Setup, check_range, reject
+from ..kernel.slots import FOREVER
 from ..models import Model, Now
-from ..models.support import support
 from .optimum import Arcs, cheapest_flow
 
 NAME = "flowexpect"
@@ -102,7 +101,7 @@ class FlowExpect:
     def _gains(self, now: tuple[Now, Now]) -> tuple[np.ndarray, np.ndarray]:
         """Return the expected gains of tuples in sight and to come, and when each comes."""
         count, most = len(self.key), len(self.ahead)
-        likely = [support(m, most, at) for m, at in zip(self.models, now, strict=True)]
+        likely = [m.support(most, at) for m, at in zip(self.models, now, strict=True)]
         value = np.concatenate((self.key, min(likely, key=len)))
         chance = [
             m.prob(value[:, None], self.ahead, at) for m, at in zip(self.models, now, strict=True)
@@ -177,6 +176,6 @@ FLOWEXPECT = Policy(
     NAME,
     "evicts the tuple that the best schedule for the next steps leaves out; slow",
     make_state,
-    refuse,
+    reject,
     problems=(JOINING,),
 )

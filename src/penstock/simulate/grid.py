@@ -3,25 +3,149 @@
 A cell is one piece of work in plain values (numbers, texts, lists, dictionaries), so that it can be
 sent to another process or machine, and be written down. The work itself is a function at the top of
 a module, which a worker can import. `penstock.spark.sweep` does the same on a cluster.
+
+A `Pool` holds the worker processes. They end with their parent; if one is killed, all restart.
 """
 
 import functools
 import hashlib
 import itertools
 import json
+import multiprocessing
+import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..core.jit import source_hash
 from ..errors import BadInput
-from .pool import Pool
+from ..kernel.jit import source_hash
+
+ENDING = (signal.SIGINT, signal.SIGTERM)
+RETRIES = 3  # of what was under way when a worker died
+
+
+class Pool:
+    """One process for each core, or as many as are asked for; they start when they are needed.
+
+    >>> with Pool(workers=1) as pool:  # one worker is this process itself
+    ...     dict(pool.map(abs, [-3, 4]))
+    {0: 3, 1: 4}
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = cores() if workers is None else workers
+        self._pool: ProcessPoolExecutor | None = None
+        self._before: set[Any] = set()
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self._stop(at_once=kind is not None)
+
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each item and its result, as they are done."""
+        if self.workers <= 1:
+            yield from enumerate(map(work, items))
+            return
+        waiting = dict(enumerate(items))
+        for attempt in range(1 + RETRIES):
+            try:
+                for number, found in self._spread(work, waiting):
+                    del waiting[number]
+                    yield number, found
+                return
+            except BrokenProcessPool:  # a worker was killed, and took the others with it
+                self._stop(at_once=True)
+                if attempt == RETRIES:
+                    raise
+            except BaseException:  # Ctrl-C, or work that failed: the others are stopped
+                self._stop(at_once=True)
+                raise
+
+    def _spread(
+        self, work: Callable[[Any], Any], waiting: dict[int, Any]
+    ) -> Iterator[tuple[int, Any]]:
+        if self._pool is None:
+            self._before = set(multiprocessing.active_children())
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.workers, context, _end_with_parent)
+        with _interrupts_delayed():  # the workers, which start here, never see Ctrl-C
+            futures: dict[Future, int] = {
+                self._pool.submit(work, item): number for number, item in waiting.items()
+            }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+    def _stop(self, at_once: bool) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        if at_once:
+            for process in set(multiprocessing.active_children()) - self._before:
+                process.terminate()
+        pool.shutdown(wait=not at_once, cancel_futures=True)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _end_with_parent() -> None:
+    """Watch the parent: a worker whose parent was killed would wait for work forever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _interrupts_delayed() -> Iterator[None]:
+    """Delay Ctrl-C and termination, so that no worker is left half started.
+
+    In the processes started meanwhile Ctrl-C stays blocked: their parent will end them. A signal
+    that is blocked is delivered later, where one that is ignored would be lost. But it is blocked
+    in this thread only, and Python's handler runs here whichever thread gets the signal; so the
+    handlers are replaced too.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in ENDING if _may_handle(number)}
+    for number in handlers:
+        signal.signal(number, lambda which, _: came.append(which))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def _may_handle(number: int) -> bool:
+    """Return whether Python handles a signal, and this thread may replace the handler."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and callable(signal.getsignal(number))
+
 
 Given = dict[str, Any]
 Work = Callable[[Given], Given]
+Done = tuple[str, Given, Given]  # the key of a cell, the cell, and what was found
 Progress = Callable[[int, int], None]  # called with how many of how many are done
 
 FILE = "cells.jsonl"
@@ -65,18 +189,34 @@ def sweep(
     >>> few["results"] < many["results"] <= many["full"]
     True
     """
+    name, shares = name_of(work), 1 if pool is None else pool.workers
+
+    def do(todo: list[tuple[str, Given]]) -> Iterator[list[Done]]:
+        parts = cut(todo, shares)
+        tasks = [(name, [given for _, given in part]) for part in parts]
+        with Pool() if pool is None else nullcontext(pool) as workers:
+            for number, found in workers.map(do_part, tasks):
+                yield [(key, given, f) for (key, given), f in zip(parts[number], found)]
+
+    return sweep_by(do, work, cells, folder, progress)
+
+
+def sweep_by(
+    do: Callable[[list[tuple[str, Given]]], Iterable[list[Done]]],
+    work: Work,
+    cells: Sequence[Given],
+    folder: str | Path | None,
+    progress: Progress | None,
+) -> list[Given]:
+    """Return what is found for each cell; `do` yields what is done of the keys and cells to do."""
     ledger = Ledger(folder)
     keys = [key_of(work, given) for given in cells]
     todo = {key: given for key, given in zip(keys, cells, strict=True) if key not in ledger.found}
-    parts = cut(list(todo.items()), 1 if pool is None else pool.workers)
-    tasks = [(name_of(work), [given for _, given in part]) for part in parts]
     follow = counting(progress, len(set(keys)))
     follow(len(set(keys)) - len(todo))
-    with Pool() if pool is None else nullcontext(pool) as workers:
-        for number, found in workers.map(do_part, tasks):
-            done = [(key, given, f) for (key, given), f in zip(parts[number], found, strict=True)]
-            ledger.add(done)
-            follow(len(done))
+    for done in do(list(todo.items())):
+        ledger.add(done)
+        follow(len(done))
     return [ledger.found[key] for key in keys]
 
 
@@ -173,9 +313,8 @@ class Ledger:
                 f"{error.strerror}; choose another"
             ) from error
 
-    def add(self, done: Iterable[tuple[str, Given, Given]]) -> None:
-        """Write down (key, what was given, what was found) at once."""
-        rows = list(done)
+    def add(self, rows: Sequence[Done]) -> None:
+        """Write down what is done at once."""
         self.found |= {key: found for key, _, found in rows}
         if self.path is None:
             return

@@ -1,4 +1,4 @@
-"""The optimum with hindsight: the most results of a join, and the most hits of a cache.
+"""The most that can be had: results of an unlimited memory, and of a limited one with hindsight.
 
 **Joins** (OPT-offline). Every unit of memory is a unit of flow through time. Idle memory flows
 along the time line, which has a node per decision point. Memory that admits a tuple leaves the time
@@ -20,6 +20,18 @@ count, so only they are looked forward to: no policy has more hits there.
 
 Source: Belady, "A study of replacement algorithms for a virtual-storage computer" (1966); LFD in
 section 7.1 of Xie, Yang and Chen.
+
+**An unlimited memory**, at every row and in every shape of join. A row completes a result with each
+way to take one tuple that has not expired from every other side of its join: as many as the product
+of how many of its key are alive there. Two sorted columns of each side, of arrivals and of
+expirations, give the number alive at any row by bisection. So the cost grows with the rows and the
+sides, and not with the results, which may be too many to visit in a skewed trace without a window.
+
+It is enough that all others are alive: each of them has arrived by now and ends no earlier, so now
+is a time that all of them share.
+
+A decision point is a time at which victims are chosen: after every row, or in the discrete-time
+model (`together`) after every step, whose rows do not see each other.
 """
 
 import functools
@@ -29,11 +41,151 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core import heap as heaps
-from ..core.jit import specialise
 from ..errors import BadInput
 from ..extras import need
-from .unlimited import decision_points, first_point_after
+from ..kernel import heap as heaps
+from ..kernel.jit import specialise
+from ..kernel.shape import TWO_WAY, Joins, Shape
+from .traces import JoinTrace, Trace, arrivals
+
+MOST = 2.0**62  # results that are safe to add up
+
+
+@functools.lru_cache(maxsize=2)
+def full_results(trace: Trace, within: int | None, first: int) -> int:
+    """Return the join results at the rows from `first` on, or the hits of an unlimited cache."""
+    if isinstance(trace, JoinTrace):
+        return int(results_at(trace, within)[:, first:].sum())
+    first_seen = np.unique(trace.key, return_index=True)[1]
+    return len(trace) - first - int((first_seen >= first).sum())
+
+
+@functools.lru_cache(maxsize=2)
+def full_matched(trace: JoinTrace, within: int | None, first: int) -> int:
+    """Return how many rows are in a result for the first time at the rows from `first` on."""
+    rows = arrivals(trace, within)
+    at = first_matches(*rows, joins=trace.joins, together=trace.together)
+    return int(((at >= first) & (at < len(trace))).sum())
+
+
+@functools.lru_cache(maxsize=1)
+def results_at(trace: JoinTrace, within: int | None) -> np.ndarray:
+    """Return int64[joins, rows]: how many results of each join each row completes."""
+    rows = arrivals(trace, within)
+    return exact_results(*rows, joins=trace.joins, together=trace.together)
+
+
+def exact_results(
+    side, key, time, end=None, *, joins: Joins = TWO_WAY, together: bool = False, kept=None
+) -> np.ndarray:
+    """Return int64[joins, rows]: how many results of each join each row completes.
+
+    The rows must be in (time, side, arrival) order. `end` is the last time at which each row can
+    match; None: there is no limit. Rows that are not `kept` match as they come and never later;
+    None: all are kept.
+
+    >>> exact_results([0, 0, 1, 1], [7, 7, 7, 8], [0, 1, 2, 3]).tolist()
+    [[0, 0, 2, 0]]
+    >>> exact_results([0, 1, 2], [7, 7, 7], [0, 1, 2], joins=(((0, 0), (1, 0), (2, 0)),)).sum()
+    np.int64(1)
+    """
+    found = np.zeros((len(joins), len(side)), np.int64)
+    for number, legs, came, left in _by_join(side, key, time, end, joins, together, kept):
+        rows = np.concatenate(legs)
+        found[number, rows] = 1
+        most = np.zeros(len(side))
+        most[rows] = 1.0
+        for leg in legs:
+            others = _in_order(came, np.concatenate([each for each in legs if each is not leg]))
+            # Every key has as many expirations as arrivals, so the keys before it cancel out.
+            alive = np.searchsorted(np.sort(came[leg]), came[others], side="left")
+            alive -= np.searchsorted(np.sort(left[leg]), came[others], side="right")
+            found[number, others] *= alive
+            most[others] *= alive
+        if most.sum() > MOST:
+            raise BadInput("there are more results than 64 bits can count; shorten the window")
+    return found
+
+
+def first_matches(
+    side, key, time, end=None, *, joins: Joins = TWO_WAY, together: bool = False, kept=None,
+    found=None,
+) -> np.ndarray:  # fmt: skip
+    """Return int64[rows]: at whose arrival each row is in a result for the first time.
+
+    A row that is in none has the number of rows. The arguments are those of `exact_results`, and
+    what it has `found`, if at hand. An arrival that completes a result does so with all rows of its
+    key that are alive on other sides.
+
+    >>> first_matches([0, 0, 1, 1, 0], [7, 7, 7, 8, 7], [0, 1, 2, 3, 4]).tolist()
+    [2, 2, 2, 5, 4]
+    """
+    if found is None:
+        found = exact_results(side, key, time, end, joins=joins, together=together, kept=kept)
+    completed = found > 0
+    none = len(side)
+    first = np.where(completed.any(axis=0), np.arange(none), none)
+    for number, legs, came, left in _by_join(side, key, time, end, joins, together, kept):
+        for leg in legs:
+            others = np.concatenate([each for each in legs if each is not leg])
+            others = _in_order(came, np.sort(others[completed[number, others]]))
+            mine = _in_order(came, leg)
+            after = np.searchsorted(came[others], came[mine], side="right")
+            is_met = np.append(came[others], np.iinfo(np.int64).max)[after] < left[mine]
+            met = np.append(others, none)[after]
+            first[mine] = np.minimum(first[mine], np.where(is_met, met, none))
+    return first
+
+
+def _in_order(came: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return rows as they come; to look up values in their order is many times as fast."""
+    return rows[np.argsort(came[rows], kind="stable")]
+
+
+def _by_join(side, key, time, end, joins: Joins, together: bool, kept):
+    """Yield for each join its number, the rows of each leg, and when each row comes and leaves.
+
+    Both are numbers that order the rows by key and then by decision point.
+    """
+    side, time = np.asarray(side, np.int64), np.asarray(time, np.int64)
+    keys = np.asarray(key, np.int64).reshape(len(side), Shape(joins).attributes)
+    point = decision_points(time, together)
+    gone = first_point_after(time, point, end)
+    if kept is not None:
+        gone = np.where(kept, gone, point)
+    span = int(point.max(initial=-1)) + 2  # one more, for rows that never expire
+    for number, join in enumerate(joins):
+        legs = [np.flatnonzero(side == stream) for stream, _ in join]
+        values = [keys[leg, attribute] for leg, (_, attribute) in zip(legs, join, strict=True)]
+        group = np.zeros(len(side), np.int64)
+        group[np.concatenate(legs)] = np.unique(np.concatenate(values), return_inverse=True)[1]
+        yield number, legs, group * span + point, group * span + gone
+
+
+def decision_points(time: np.ndarray, together: bool) -> np.ndarray:
+    """Return the number of each row's decision point, from 0.
+
+    >>> decision_points(np.array([3, 3, 8]), together=True).tolist()
+    [0, 0, 1]
+    """
+    is_point = np.ones(len(time), bool)
+    if together:
+        is_point[1:] = time[1:] != time[:-1]
+    return np.cumsum(is_point) - 1
+
+
+def first_point_after(time: np.ndarray, point: np.ndarray, end) -> np.ndarray:
+    """Return the first decision point at which each row has expired; one past the last: at none.
+
+    >>> first_point_after(np.array([3, 4, 8]), np.arange(3), [4, 4, 9]).tolist()
+    [2, 2, 3]
+    """
+    points = int(point.max(initial=-1)) + 1
+    if end is None:
+        return np.full(len(time), points)
+    first_rows = np.flatnonzero(np.diff(point, prepend=-1))
+    return np.searchsorted(time[first_rows], np.asarray(end, np.int64), side="right")
+
 
 SOLVER = "ortools.graph.python.min_cost_flow"
 
@@ -57,7 +209,7 @@ def most_results(
     wanted = np.flatnonzero(reach.stop > reach.begin)
     if len(wanted) == 0:
         return 0
-    return _solve(_lanes(reach, wanted), min(budget, len(wanted)))
+    return _best_flow(reach, wanted, min(budget, len(wanted)))
 
 
 class Reach(NamedTuple):
@@ -110,17 +262,11 @@ def counted_from(reach: Reach, first: int) -> Reach:
     return reach._replace(begin=reach.stop - (below[reach.stop] - below[reach.begin]))
 
 
-class Lanes(NamedTuple):
-    """The matches ahead of the tuples that are worth keeping, lane after lane."""
+def _best_flow(reach: Reach, wanted: np.ndarray, budget: int) -> int:
+    """Return the gain of the cheapest flow through the lanes of the tuples that are worth keeping.
 
-    enter_point: np.ndarray  # int64[tuples]: the decision point at which each can be taken in
-    enter: np.ndarray  # int64[tuples]: the first match of each
-    point: np.ndarray  # int64[matches]: the decision point after each match
-    alive: np.ndarray  # int64[matches]: how many tuples could be held until there
-    goes_on: np.ndarray  # bool[matches]: the next match is of the same lane
-
-
-def _lanes(reach: Reach, wanted: np.ndarray) -> Lanes:
+    The matches ahead of these tuples lie lane after lane.
+    """
     begin, stop, group = reach.begin[wanted], reach.stop[wanted], reach.group[wanted]
     is_first = np.ones(len(wanted), bool)
     is_first[1:] = (group[1:] != group[:-1]) | (stop[1:] < stop[:-1])
@@ -130,29 +276,24 @@ def _lanes(reach: Reach, wanted: np.ndarray) -> Lanes:
     base = np.cumsum(width) - width
     shift = base - begin[is_first]  # from a place among the rows to one among the matches
     matches = int(width.sum())
-    place = np.arange(matches) - np.repeat(shift, width)
-    enter, leave = begin + shift[lane], stop + shift[lane]
+    enter_point = reach.point[wanted]  # the decision point at which each tuple can be taken in
+    enter, leave = begin + shift[lane], stop + shift[lane]  # its first match, and after its last
+    point = reach.point[np.arange(matches) - np.repeat(shift, width)]  # after each match
     change = np.bincount(enter, minlength=matches + 1) - np.bincount(leave, minlength=matches + 1)
-    goes_on = np.ones(matches, bool)
+    alive = np.cumsum(change)[:matches]  # how many tuples could be held until each match
+    goes_on = np.ones(matches, bool)  # whether the next match is of the same lane
     goes_on[base + width - 1] = False
-    return Lanes(
-        reach.point[wanted], enter, reach.point[place], np.cumsum(change)[:matches], goes_on
-    )
-
-
-def _solve(lanes: Lanes, budget: int) -> int:
-    used = np.unique(np.concatenate((lanes.enter_point, lanes.point)))  # the time line
-    matches = len(lanes.point)
+    used = np.unique(np.concatenate((enter_point, point)))  # the time line
     line = np.arange(len(used))
     before = len(used) + np.arange(matches)  # memory that is about to match
     after = before + matches  # and that has matched
-    on = np.flatnonzero(lanes.goes_on)
+    on = np.flatnonzero(goes_on)
     arcs: list[Arcs] = [
         (line[:-1], line[1:], budget, 0),
-        (np.searchsorted(used, lanes.enter_point), before[lanes.enter], 1, 0),
-        (before, after, lanes.alive, -1),
-        (after, np.searchsorted(used, lanes.point), lanes.alive, 0),
-        (after[on], before[on + 1], lanes.alive[on], 0),
+        (np.searchsorted(used, enter_point), before[enter], 1, 0),
+        (before, after, alive, -1),
+        (after, np.searchsorted(used, point), alive, 0),
+        (after[on], before[on + 1], alive[on], 0),
     ]
     flow = cheapest_flow(arcs, int(line[-1]), budget, "the optimum of a join")
     return -int(flow.optimal_cost())

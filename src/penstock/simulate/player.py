@@ -1,4 +1,10 @@
-"""One policy over one trace: its results after the warm-up, and how long the engine took."""
+"""Replay one trace under one policy: its results after the warm-up, and how long the engine took.
+
+The policies are those of the engines, and three that only a simulation runs. `opt` and `lfd` are
+the optimum with hindsight, of a join and of a cache. `flowexpect` decides about whole steps, in
+Python. Each has a record like any policy, so that names and parameters are read, checked and listed
+alike.
+"""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -8,20 +14,40 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import policies
-from ..core.gains import PAIRS
-from ..core.policy import CACHING, JOINING, Chosen
-from ..core.shape import TWO_WAY
-from ..engines import Join, Lookup
-from ..engines.join import Matches
+from ..engine import Join, Lookup
+from ..engine.join import Matches
 from ..errors import BadInput
+from ..kernel.gains import PAIRS
+from ..kernel.options import check_word
+from ..kernel.policy import CACHING, JOINING, Configured, Policy, make_no_state, reject
+from ..kernel.shape import Shape
 from ..models import Model
-from .arrivals import Arrivals, arrivals, steps_of
-from .catalogue import SIMULATED, check_terms, choose, fit_before
+from ..policies.heeb_tables import fit_family
 from .flowexpect import FLOWEXPECT, FlowExpect
 from .optimum import lfd, most_results
-from .traces import AnyTrace, JoinTrace, LookupTrace, Trace, with_ordered_keys
+from .scenario import Scenario
+from .traces import (
+    AnyTrace,
+    Arrivals,
+    JoinTrace,
+    LookupTrace,
+    Trace,
+    arrivals,
+    steps_of,
+    with_ordered_keys,
+)
 
+OPT = Policy("opt", "hindsight: the most results that any policy could get", make_no_state, reject)
+LFD = Policy(
+    "lfd",
+    "hindsight: the most hits that any policy could get",
+    make_no_state,
+    reject,
+    problems=(CACHING,),
+)
 WARMING = 2048  # distinct keys per push: enough for tables to grow, which is compiled code too
+HINDSIGHT = (OPT, LFD)
+SIMULATED = (FLOWEXPECT, *HINDSIGHT)  # an engine cannot run them
 
 
 class Terms(NamedTuple):
@@ -47,7 +73,127 @@ class Played(NamedTuple):
     matched: int | None = None  # rows in a result for the first time, after the warm-up; of joins
 
 
-def play(trace: Trace, policy: str | Chosen, memory: int, **terms: Any) -> Played:
+def choose(text: str, problem: str) -> Configured:
+    """Read `NAME` or `NAME:key=value,...`, if the policy is defined for the problem.
+
+    >>> choose("opt", "joining").all_params, str(choose("gdj:percentile=0.9", "joining"))
+    ({}, 'gdj:percentile=0.9')
+    """
+    name, _, options = text.strip().partition(":")
+    if (name, problem) == (LFD.name, JOINING):
+        raise BadInput("'lfd' is not defined for joining; the optimum of a join is 'opt'")
+    for policy in SIMULATED:
+        if policy.name == name:
+            return policies.choose(policy.configured(options), problem)
+    check_word("policy", name, [*policies.names(), *(policy.name for policy in SIMULATED)])
+    return policies.choose(text, problem)
+
+
+def list_policies() -> list[dict[str, Any]]:
+    """Return name, summary, problems and default parameters of everything that can be compared.
+
+    >>> [each["policy"] for each in list_policies()][-2:]
+    ['opt', 'lfd']
+    """
+    return [
+        {
+            "policy": policy.name,
+            "summary": policy.summary,
+            "problems": list(policy.problems),
+            "params": Configured(policy, {}).all_params,
+        }
+        for policy in (*policies.known(), policies.AUTO, *SIMULATED)
+    ]
+
+
+def fit_before(chosen: Configured, trace: Trace) -> list[Model] | None:
+    """Return models fitted to each stream of a whole trace, if the policy asks for `fit=before`.
+
+    So the HEEB paper does with real data. `model=` names the family, by default the best one.
+    """
+    params = chosen.all_params
+    if params.get("fit") != "before":
+        return None
+    ordered = with_ordered_keys(trace, chosen.policy.name)
+    streams = [ordered.key]
+    if isinstance(ordered, JoinTrace):
+        streams = [ordered.key[ordered.side == side] for side in range(ordered.streams)]
+    family, period = params.get("model", "auto"), params.get("period")
+    return [fit_family(family, stream, period) for stream in streams]
+
+
+def suitable(scenario: Scenario) -> list[str]:
+    """Return the names of all policies that are defined for a scenario.
+
+    Without a window these are none that weighs what remains of it; without numbers none that goes
+    by their order; for other than two streams and one key none that is defined for these alone.
+    """
+    trace = scenario.trace(0)
+    return [
+        policy.name
+        for policy in (*policies.known(), policies.AUTO)
+        if scenario.problem in policy.problems
+        and (_expires(trace, scenario) or not policy.needs_window)
+        and (trace.value is not None or not policy.ordered)
+        and (_is_plain(trace) or not policy.plain)
+    ]
+
+
+def _is_plain(trace: Trace) -> bool:
+    return isinstance(trace, LookupTrace) or Shape(trace.joins).is_plain
+
+
+def _expires(trace: Trace, scenario: Scenario) -> bool:
+    """Return whether rows expire, by a window or by themselves."""
+    return scenario.within is not None or getattr(trace, "end", None) is not None
+
+
+def check(chosen: Configured, scenario: Scenario) -> None:
+    """Refuse at once what would fail later: an engine is made for it, and given nothing to do."""
+    name, trace = chosen.policy.name, scenario.trace(0)
+    on = Terms(**scenario.terms(trace, 0))
+    if chosen.policy in SIMULATED:
+        _check_terms(name, trace, on)
+        if scenario.distortion:
+            raise BadInput(
+                f"{name!r} counts results and does not list them; leave out {name} or --distortion"
+            )
+        if chosen.policy is FLOWEXPECT:
+            FlowExpect(on.models, scenario.memory, **chosen.all_params)
+    elif isinstance(trace, LookupTrace):
+        _prepare_lookup(trace, chosen, 1, on)[1]()
+    else:
+        if chosen.policy.needs_window and not _expires(trace, scenario):
+            raise BadInput(
+                f"policy {name!r} weighs what remains of a window, and there is none; give --within"
+            )
+        rows, fresh = prepare_join(trace, chosen, useful(scenario.memory, trace), on)
+        push(fresh(), rows.part(0, 0))
+
+
+def _check_terms(name: str, trace: Trace, on: Terms) -> None:
+    """Refuse terms that the simulated policies are not defined for.
+
+    They have one memory, see all arrivals of one join of two streams, and count results.
+    """
+    if on.layout != "unified":
+        raise BadInput(f"{name!r} has the unified layout only; leave out {name} or --layout")
+    if on.goal != PAIRS:
+        raise BadInput(f"{name!r} maximises results, not rows; leave out {name} or --goal")
+    if on.drop:
+        raise BadInput(f"{name!r} takes all arrivals, none dropped; leave out {name} or --drop")
+    if isinstance(trace, JoinTrace) and not _is_plain(trace):
+        raise BadInput(
+            f"{name!r} is defined for one join of two streams, got {trace.joins}; leave out {name}"
+        )
+
+
+def useful(memory: int, trace: Trace) -> int:
+    """Return the part of a memory that a trace can fill."""
+    return min(memory, max(2, len(trace)))
+
+
+def play(trace: Trace, policy: str | Configured, memory: int, **terms: Any) -> Played:
     """Replay a trace under a policy; `terms` are the fields of `Terms`.
 
     >>> play(LookupTrace([1, 2, 1, 3, 1]), "lru", memory=2, first=1).results
@@ -55,10 +201,9 @@ def play(trace: Trace, policy: str | Chosen, memory: int, **terms: Any) -> Playe
     """
     on = Terms(**terms)
     chosen = _chosen(policy, trace)
-    memory = min(memory, max(2, len(trace)))  # the rest would stay empty
+    memory = useful(memory, trace)
     if chosen.policy in SIMULATED:
-        joins = trace.joins if isinstance(trace, JoinTrace) else TWO_WAY
-        check_terms(chosen.policy, on.layout, on.drop, joins, on.goal)
+        _check_terms(chosen.policy.name, trace, on)
         if chosen.policy is not FLOWEXPECT:
             return _hindsight(trace, memory, on.within, on.first)
         planner = FlowExpect(on.models, memory, within=on.within, **chosen.all_params)
@@ -69,7 +214,7 @@ def play(trace: Trace, policy: str | Chosen, memory: int, **terms: Any) -> Playe
 
 
 def prepare_join(
-    trace: JoinTrace, policy: str | Chosen, memory: int, on: Terms
+    trace: JoinTrace, policy: str | Configured, memory: int, on: Terms
 ) -> tuple[Arrivals, Callable[[], Join]]:
     """Return the rows in the order in which they are taken, and what makes a new join."""
     chosen = _chosen(policy, trace)
@@ -98,14 +243,14 @@ def push(join: Join, rows: Arrivals, emit: bool = False) -> Matches:
     return join.push(rows.side, rows.key, rows.time, end=rows.end, emit=emit)
 
 
-def _chosen(policy: str | Chosen, trace: Trace) -> Chosen:
-    if isinstance(policy, Chosen):
+def _chosen(policy: str | Configured, trace: Trace) -> Configured:
+    if isinstance(policy, Configured):
         return policy
     return choose(policy, JOINING if isinstance(trace, JoinTrace) else CACHING)
 
 
 def _as_policy_needs(
-    trace: AnyTrace, chosen: Chosen, models: Sequence[Model] | None
+    trace: AnyTrace, chosen: Configured, models: Sequence[Model] | None
 ) -> tuple[AnyTrace, Sequence[Model] | None]:
     """Return the trace with ordered keys where the policy goes by their order, and its models."""
     policy = chosen.policy
@@ -115,7 +260,7 @@ def _as_policy_needs(
     return trace, models
 
 
-def _join(trace: JoinTrace, chosen: Chosen, memory: int, on: Terms) -> Played:
+def _join(trace: JoinTrace, chosen: Configured, memory: int, on: Terms) -> Played:
     rows, fresh = prepare_join(trace, chosen, memory, on)
     warming = fresh()
     for number in range(2):
@@ -131,13 +276,21 @@ def _join(trace: JoinTrace, chosen: Chosen, memory: int, on: Terms) -> Played:
     return Played(join.results - before, len(trace), seconds, before, explained, matched)
 
 
-def _look_up(trace: LookupTrace, chosen: Chosen, memory: int, on: Terms) -> Played:
+def _prepare_lookup(
+    trace: LookupTrace, chosen: Configured, memory: int, on: Terms
+) -> tuple[LookupTrace, Callable[[], Lookup]]:
+    """Return the references as the policy needs them, and what makes a new cache."""
     trace, models = _as_policy_needs(trace, chosen, on.models)
     model = None if models is None else models[-1]  # S is the stream of references
-    warming = Lookup(chosen, memory, seed=on.seed, model=model)
+    return trace, functools.partial(Lookup, chosen, memory, seed=on.seed, model=model)
+
+
+def _look_up(trace: LookupTrace, chosen: Configured, memory: int, on: Terms) -> Played:
+    trace, fresh = _prepare_lookup(trace, chosen, memory, on)
+    warming = fresh()
     for number in range(2):
         warming.push(np.arange(WARMING) + number * WARMING, emit=False)
-    cache = Lookup(chosen, memory, seed=on.seed, model=model)
+    cache = fresh()
     started = perf_counter()
     cache.push(trace.key[: on.first], emit=False)
     before = cache.hits

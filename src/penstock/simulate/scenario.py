@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.durations import microseconds
-from ..core.gains import GOALS, PAIRS
-from ..core.options import check_word
-from ..core.policy import CACHING, JOINING
-from ..core.shape import TWO_WAY, Joins
 from ..errors import BadInput
+from ..kernel.durations import microseconds
+from ..kernel.gains import GOALS, PAIRS
+from ..kernel.options import check_word
+from ..kernel.policy import CACHING, JOINING
 from .tracefiles import read_join, read_lookup
 from .traces import JoinTrace, Trace, shortened
 from .workloads import LENGTH, Generated, check_length
@@ -32,9 +31,7 @@ class TraceFile:
     time: str | None = None
     side: str = "side"
     length: int | None = None
-    windowed = False
     models = None
-    joins = TWO_WAY
 
     def __post_init__(self) -> None:
         if self.length is not None:
@@ -150,16 +147,6 @@ class Scenario:
         if self.within is None:
             return None
         return read_within(self.within, self.source.micro, self.source.title)
-
-    @property
-    def windowed(self) -> bool:
-        """Whether tuples expire."""
-        return self.within is not None or self.source.windowed
-
-    @property
-    def joins(self) -> Joins:
-        """Which streams meet on which attributes."""
-        return self.source.joins if self.problem == JOINING else TWO_WAY
 
     def trace(self, run: int) -> Trace:
         """Return the arrivals of a run."""

@@ -1,9 +1,10 @@
-"""Skewed streams with temporal correlation: Zipf popularity, Pareto gaps between repetitions.
+"""Streams drawn by popularity: skewed ones, those of the GDJ paper, those that repeat themselves.
 
-The popularity of the value of rank r (1, 2, ...) is proportional to r ** -alpha. How often each
-value occurs is drawn first, from exactly that law (a multinomial). The occurrences of each value
-are then laid on a circle of the stream's length: the gaps between them are drawn from a Pareto
-distribution and scaled to close the circle, so that their mean is the one that the value's
+**Skewed streams** with temporal correlation (`zipf`): Zipf popularity, Pareto gaps between
+repetitions. The popularity of the value of rank r (1, 2, ...) is proportional to r ** -alpha. How
+often each value occurs is drawn first, from exactly that law (a multinomial). The occurrences of
+each value are then laid on a circle of the stream's length: the gaps between them are drawn from a
+Pareto distribution and scaled to close the circle, so that their mean is the one that the value's
 popularity demands, and the circle is turned by a random angle. All values are merged in the order
 of their places; the place in that order is the arrival time.
 
@@ -17,8 +18,8 @@ Source: section 5.1.1 of the GreedyDual-Join paper (GDJ, BUCS-TR-2004-028), itse
 The paper's one "skewness parameter", 0.75, is the default of both laws. Departure: the paper names
 neither the kind of Pareto nor how gaps and popularity are made to agree.
 
-`gdj` has the settings of that paper's experiments, made by `zipf`. What differs is which streams
-meet:
+**GDJ.** `gdj` has the settings of that paper's experiments, made by `zipf`. What differs is which
+streams meet:
 
 - figure 7, left: `streams` from 2 to 5 in one join, all with the same skewed popularity;
 - figure 7, right: `attributes` from 1 up, one join on each. In the first stream each further
@@ -30,6 +31,14 @@ meet:
 Source: sections 5.3.3 and 5.3.4 of the same paper. Departures: it names no skews for several
 attributes, so they start at `alpha` and rise by 0.25; and its streams for the left of figure 7 are
 stock trades, which are not available.
+
+**Streams that repeat themselves** (`locality`), drawn from the model of `profile.locality`.
+*Dealt*, the two streams are one stream whose tuples go left and right in turn, so that a key that
+is frequent now on one side is frequent on the other, as with orders and their trades. Otherwise the
+streams are independent of each other.
+
+Source: section 3.1 of Li, Chang, Kollios and Bestavros, "Characterizing and Exploiting Reference
+Locality in Data Stream Applications" (ICDE 2006).
 """
 
 from collections.abc import Sequence
@@ -38,11 +47,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.options import at_least, check_word
-from ..core.rng import source
-from ..core.shape import all_streams, in_pairs
 from ..errors import BadInput
+from ..kernel.options import at_least, check_word
+from ..kernel.rng import source
+from ..kernel.shape import all_streams, in_pairs
 from ..numeric import Ints
+from ..profile.locality import Locality
 from .traces import JoinTrace, interleave
 
 CORRELATIONS = ("direct", "inverse", "independent")
@@ -207,3 +217,53 @@ def _skews(
     if not (np.isfinite(skew) & (skew >= 0)).all():
         raise BadInput(f"alpha must be a number of at least 0, got {alphas!r}")
     return skew
+
+
+def locality(
+    length: int,
+    seed: int,
+    *,
+    b: float = 0.3,
+    h: int = 50,
+    fall: float = 15.0,
+    domain: int = 500,
+    alpha: float = 0.0,
+    dealt: bool = True,
+) -> JoinTrace:
+    """Return `length` steps of two streams that repeat themselves, one tuple of each a step.
+
+    b: the share of tuples that are drawn afresh; 1: all of them.
+    h: how far back a tuple may be repeated.
+    fall: how fast the chance to be repeated falls: a_i is proportional to exp(-i / fall).
+    domain: how many keys there are.
+    alpha: the Zipf skew of their popularity; 0 makes all equally popular.
+    dealt: the streams are one, dealt in turn.
+
+    >>> len(locality(1000, seed=1))
+    2000
+    """
+    at_least("length", length, 1)
+    model = falling(b, h, fall, domain, alpha)
+    if dealt:
+        stream = model.sample(2 * length, seed)
+        streams = [stream[0::2], stream[1::2]]
+    else:
+        streams = [model.sample(length, seed, side) for side in (0, 1)]
+    side, key, time = interleave(streams)
+    return JoinTrace(side, key, time, name="locality", value=key)
+
+
+def falling(b: float, h: int, fall: float, domain: int, alpha: float) -> Locality:
+    """Return the model whose a_i fall as exp(-i / fall), over keys of Zipf popularity.
+
+    >>> falling(b=0.3, h=50, fall=15, domain=500, alpha=0)
+    Locality(h=50, b=0.3, keys=500)
+    """
+    at_least("h", h, 1)
+    at_least("domain", domain, 1)
+    if not 0 <= b <= 1:
+        raise BadInput(f"b must be from 0 to 1, got {b}")
+    if not fall > 0:
+        raise BadInput(f"fall must be above 0, got {fall}")
+    a = np.exp(-np.arange(1, h + 1) / fall)
+    return Locality(a * ((1 - b) / a.sum()), b, popularity(domain, alpha))

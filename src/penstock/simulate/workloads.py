@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.options import check_word, read_options, written_parameters
-from ..core.policy import JOINING
-from ..core.shape import Joins
 from ..errors import BadInput
+from ..kernel.options import check_word, read_options, written_parameters
+from ..kernel.policy import JOINING
 from ..models import Model
 from .drifting import floor, named_models, roof, tower, walk, walk_models
-from .repeating import locality
-from .skewed import gdj, zipf
+from .skewed import gdj, locality, zipf
 from .traces import JoinTrace, LookupTrace, Trace
 
 LENGTH = 5000  # steps
@@ -27,7 +25,6 @@ class Workload:
     name: str
     join: Callable[..., JoinTrace]  # called as (length, seed), or with more options
     stream: int  # the one that is the references of a cache
-    windowed: bool = False  # its tuples expire by themselves: the trace carries `end`
     models: Callable[[], tuple[Model, Model]] | None = None  # of R and S; None: they are not known
     caching: tuple[str, ...] = ()  # the options that make sense for references
     apart: Callable[..., JoinTrace] | None = None  # instead of `join`, to take references from
@@ -51,7 +48,7 @@ class Workload:
 
 def _drifting(name: str, join: Callable[..., JoinTrace]) -> Workload:
     models = functools.partial(named_models, name)
-    return Workload(name, join, stream=1, windowed=True, models=models)
+    return Workload(name, join, stream=1, models=models)
 
 
 _SKEWED = ("domain", "alpha", "pareto")
@@ -105,16 +102,6 @@ class Generated:
         """Return the options of the generator, refusing those that it does not have."""
         tail = self.title.partition(":")[2]
         return read_options(f"workload {self.name!r}", tail, self.workload.parameters(problem))
-
-    @property
-    def windowed(self) -> bool:
-        """Whether its tuples expire by themselves."""
-        return self.workload.windowed
-
-    @property
-    def joins(self) -> Joins:
-        """Which of its streams meet on which attributes."""
-        return self.workload.join(1, 0, **self.options(JOINING)).joins
 
     @property
     def models(self) -> tuple[Model, Model] | None:

@@ -1,14 +1,12 @@
 """Penstock on Apache Spark: DataFrame in, DataFrame out. Needs `pip install penstock[spark]`."""
 
 from ..relations import Relation
-from . import needs  # first: it says in one sentence what is missing
+from . import needs
 from .advise import advise
 from .count import count
-from .enrich.figures import LookupMetrics
-from .group import join_group
-from .join import join, join_many
+from .join import join, join_group, join_many
 from .lookup import lookup
-from .metrics import Metrics, metrics
+from .metrics import LookupMetrics, Metrics, metrics
 from .profile import ProfileStream, profile, saved_profile
 
 __all__ = [

@@ -1,13 +1,21 @@
-"""Small checks of arguments that several operators take."""
+"""Checks of arguments that several operators take."""
 
+import io
+import re
 import sys
 import warnings
+from contextlib import redirect_stdout
+from datetime import timedelta
+from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
 
 from ..errors import BadInput
 
-MOST = 2**53  # a whole number that is larger has no exact share
+Span = str | timedelta
+MOST = 2**53  # every share of a whole number up to this is exact
 BUCKETS = 100_000  # each of them sends a row with every packet
 USUAL = 32  # buckets at most, unless more are asked for: each costs time and a little recall
 
@@ -61,3 +69,91 @@ def text(value: Any, argument: str) -> str:
     if not isinstance(value, str):
         raise BadInput(f"{argument} must be a text, got {value!r}")
     return value
+
+
+UNITS = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
+SIZE = re.compile(r"^\s*(\d{1,1000}(?:\.\d{1,1000})?)\s*([kmgt]?i?b)\s*$", re.IGNORECASE)
+
+
+class Budget(NamedTuple):
+    """How much may be held: rows or bytes; None for all that the window needs."""
+
+    amount: int | None
+    in_bytes: bool
+
+
+def read_budget(budget: int | str | None, buckets: int, argument: str = "budget") -> Budget:
+    """Return the budget, refusing one that leaves a bucket without a row.
+
+    >>> read_budget("64 MB", buckets=4)
+    Budget(amount=67108864, in_bytes=True)
+    """
+    if budget is None:
+        return Budget(None, False)
+    amount = _amount(budget, argument)
+    if amount < max(1, buckets):
+        raise BadInput(
+            f"{argument} must be at least 1 per bucket ({buckets} of them), got {budget!r}; raise "
+            "it, or pass fewer buckets="
+        )
+    if amount > MOST:
+        raise BadInput(
+            f"{argument} must be at most 2**53 rows, or as many bytes ('8192 TB'), got {budget!r}; "
+            "lower it"
+        )
+    return Budget(amount, isinstance(budget, str))
+
+
+def _amount(budget: Any, argument: str) -> int:
+    """Return how many rows or bytes a budget is."""
+    if isinstance(budget, str):
+        size = SIZE.match(budget)
+        if size is not None:
+            unit = size.group(2).lower().replace("i", "")
+            return int(Fraction(size.group(1)) * UNITS[unit])
+    elif isinstance(budget, Integral) and not isinstance(budget, bool):
+        return int(budget)
+    raise BadInput(f"{argument} must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
+
+
+# Spark marks the streaming parts of a plan with a tilde. Aggregations, deduplication and its own
+# joins may come before a join of ours; these may not.
+WATERMARK = "spark.watermarkDelayMs"
+FORBIDDEN = {
+    "FlatMapGroupsInPandasWithState": "an applyInPandasWithState",
+    "FlatMapGroupsWithState": "a flatMapGroupsWithState",
+    "TransformWithState": "a join, lookup or thin of Penstock, or a transformWithState",
+}
+
+
+def check_upstream(frame: DataFrame, who: str, time: str | None = None) -> None:
+    """Refuse a stream that passed a stateful operator which Spark forbids before another one.
+
+    After an aggregation Spark allows no new watermark, so the time must carry that of before.
+    """
+    for node in re.findall(r"^[\s:+|-]*~(\w+)", _plan_text(frame), re.MULTILINE):
+        for name, words in FORBIDDEN.items():
+            if node.startswith(name):
+                raise BadInput(
+                    f"the {who} frame comes from {words}, and Spark allows no second stateful "
+                    "operator after it in one query; join several frames at once with join_many, "
+                    "or write the first query to a table and read that as a stream"
+                )
+        if node.startswith("Aggregate") and time is not None and not _has_watermark(frame, time):
+            raise BadInput(
+                f"the {who} frame comes from an aggregation, and its time column {time!r} has no "
+                "watermark; take window_time(window) for the time"
+            )
+
+
+def _has_watermark(frame: DataFrame, time: str) -> bool:
+    return WATERMARK in (frame.schema[time].metadata or {})
+
+
+def _plan_text(frame: DataFrame) -> str:
+    """Return the analysed plan as text; on Spark Connect there is no other way to see it."""
+    said = io.StringIO()
+    with redirect_stdout(said):
+        frame.explain(extended=True)
+    analysed = said.getvalue().partition("== Analyzed Logical Plan ==")[2]
+    return analysed.partition("== Optimized Logical Plan ==")[0]

@@ -15,11 +15,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..errors import BadInput
-from ..profile.epsilon import check_support, share
-from ..profile.lossy import LossyCounter
-from .packets import from_ipc, settle, to_ipc
-from .plan import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
-from .workers import check_workers
+from ..profile.lossy import LossyCounter, check_support, share
+from .frames import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
+from .runtime.arrow import from_ipc, to_ipc
+from .runtime.packets import freeze_memory
+from .session import check_workers
 
 SCHEMA = "place long, packet binary"
 COUNTS = ("count", "lowest", "highest")
@@ -91,7 +91,7 @@ def _counter(epsilon: str) -> Callable:
                 ],
                 names=["place", "packet"],
             )
-        settle()
+        freeze_memory()
 
     return partial
 

@@ -1,38 +1,288 @@
 """Join streaming or batch frames inside a memory budget: DataFrames in, a DataFrame out."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
 from .. import policies
-from ..core.gains import PAIRS
-from ..core.shape import all_streams
+from ..engine.join import ALL, ANTI, HOWS, INNER, MATCHING, SEMI, default_goal
 from ..errors import BadInput
-from .assemble import Options, Source, Span, make_plan, run_plan
-from .plan import Names, as_names, check_frame, check_same_types, read_input, result_type
-from .session import uses_wide_types
-from .unpack import unpack_as
+from ..kernel.durations import LONGEST, in_words, microseconds
+from ..kernel.gains import GOALS
+from ..kernel.shape import Joins, all_streams
+from .checks import WATERMARK, Span, check_upstream, choice, read_budget, share, warn_user, whole
+from .frames import (
+    KEY,
+    Input,
+    Keys,
+    Names,
+    as_names,
+    carried_delay,
+    check_frame,
+    check_same_types,
+    fold,
+    output_columns,
+    quote,
+    read_input,
+    read_keys,
+    result_type,
+)
+from .keyed import EPOCH
+from .metrics import observed_join
+from .plan import JoinPlan, placed
+from .runtime.join_bucket import JoinBucket, check_engine, counter_names, make_join
+from .runtime.journal import check_checkpoint
+from .runtime.kernels import kernels_for
+from .runtime.operator import Work, run_buckets
+from .runtime.packets import make_unpacker, pack, unpack_as
+from .session import check_settings, uses_wide_types, watermark_clock
+
+SPELLINGS = {name: name for name in HOWS} | {
+    "leftouter": "left",
+    "rightouter": "right",
+    "outer": "full",
+    "fullouter": "full",
+    "leftsemi": "semi",
+    "leftanti": "anti",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every kind of join takes, as the user wrote it."""
+
+    within: Span | tuple[Span, Span] | None
+    budget: int | str | None
+    policy: str
+    goal: str | None
+    delay: Span | None
+    layout: str
+    buckets: int | None
+    seed: int
+    recall_sample: float
+    checkpoint: str | os.PathLike[str] | None
+    how: str = INNER
+    match: str = ALL
+
+
+@dataclass(frozen=True)
+class Source:
+    """A frame, how messages call it, and its columns."""
+
+    frame: DataFrame
+    who: str
+    input: Input
+
+
+def make_plan(
+    sources: list[Source], joins: Joins, suffixes: list[tuple[str, ...]], options: Options
+) -> JoinPlan:
+    """Return the plan of a join, refusing whatever could not run."""
+    streaming = _all_streaming(sources)
+    if streaming:
+        for source in sources:
+            check_upstream(source.frame, source.who, source.input.time)
+    session = sources[0].frame.sparkSession
+    check_settings(session, streaming)
+    where = placed(session, options.buckets)
+    chosen = read_budget(options.budget, where["buckets"])
+    inputs = tuple(source.input for source in sources)
+    streams = [tuple(stream for stream, _ in join) for join in joins]
+    folded = partial(fold, sources[0].frame)
+    goal = default_goal(options.how, options.match) if options.goal is None else options.goal
+    plan = JoinPlan(
+        inputs=inputs,
+        joins=joins,
+        within=_window(options.within),
+        how=options.how,
+        match=options.match,
+        delay=_delay(sources, options.delay, streaming),
+        # A batch is joined in the order of time, so no stream lags behind.
+        clock=watermark_clock(session) if streaming else "fastest",
+        watermark=streaming,
+        behind=_behind(sources, _window(options.within)) if streaming else 0,
+        budget=chosen.amount,
+        in_bytes=chosen.in_bytes,
+        policy=options.policy,
+        goal=choice(goal, "goal", GOALS),
+        layout=choice(options.layout, "layout", ("unified", "split")),
+        **where,
+        seed=whole(options.seed, "seed", 0),
+        sample=share(options.recall_sample, "recall_sample"),
+        output=tuple(
+            tuple((0, name, name) for name in inputs[0].names)
+            if options.how in (SEMI, ANTI)
+            else output_columns(inputs, mine, ends, folded)
+            for mine, ends in zip(streams, suffixes, strict=True)
+        ),
+    )
+    check_engine(plan)
+    if streaming and plan.within is None and plan.how not in (INNER, SEMI):
+        raise BadInput(
+            f"how={plan.how!r} of streams needs within=, since without a window a row may find a "
+            "partner for ever; pass within='1 hour'"
+        )
+    if streaming and plan.within is None and plan.budget is None:
+        warn_user(
+            "without within= and budget= the join holds every row for ever: its state grows until "
+            "an executor is out of memory; pass within='1 hour', or budget='1 GB', or both"
+        )
+    check_checkpoint(session, options.checkpoint, plan.fingerprint, "join", streaming)
+    return plan
+
+
+def run_plan(sources: list[Source], plan: JoinPlan) -> DataFrame:
+    """Return the results as packets: which join, and its rows."""
+    streaming = sources[0].frame.isStreaming
+    charge = make_join(plan, 0).footprint.charge
+    within = plan.lifetime if streaming else None  # a batch is one micro-batch of many windows
+    packed = [
+        pack(frame, source.input, number, plan, plan.shared, charge, within)
+        for number, (source, frame) in enumerate(
+            (each, _watermarked(each, plan)) for each in sources
+        )
+    ]
+    packets = packed[0]
+    for more in packed[1:]:
+        packets = packets.unionByName(more)
+    kernels = kernels_for(make_join(plan, 0), sources[0].frame.sparkSession)
+    counters = counter_names(len(sources))
+    work = Work(JoinBucket, plan, counters, streaming, plan.behind, kernels)
+    results = run_buckets(packets, work, streaming)
+    # Only a query's progress can be asked for figures; two batch joins could not share the name.
+    results = observed_join(results, plan) if streaming else results
+    return results.select("join", "packet")
+
+
+def _watermarked(source: Source, plan: JoinPlan) -> DataFrame:
+    """Return a frame with a watermark, which Spark then tells the operator.
+
+    Spark counts the watermark in milliseconds and drops rows that are exactly at it. The delay is
+    therefore rounded up, and one millisecond longer: a row that is late by the whole delay stays.
+    Spark takes timestamps with a time zone only, so those without one are read as UTC.
+
+    The watermark is that of the whole query. An operator after the join gets results that are older
+    than the row which completed them, by the window at most: by so much it is kept behind, as Spark
+    does after its own join, and the operator of the join adds it again.
+    """
+    frame, time = source.frame, str(source.input.time)
+    if not frame.isStreaming or carried_delay(frame, time) is not None:
+        return frame
+    name = quote(time)
+    if isinstance(frame.schema[time].dataType, T.TimestampNTZType):
+        since = F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {quote(time)})")
+        name = KEY
+        while name in frame.columns:
+            name += "_"
+        frame = frame.withColumn(name, F.timestamp_micros(since))
+    delay = -(-plan.delay // 1000) + 1 + plan.behind // 1000
+    return frame.withWatermark(name, f"{delay} milliseconds")
+
+
+def _behind(sources: list[Source], within: int | tuple[int, int] | None) -> int:
+    """Return by how much Spark's watermark is to be kept behind: microseconds, whole milliseconds.
+
+    Nothing where results may be of any age, where the frames have watermarks, which cannot be
+    changed any more, or where times have no zone: what follows in the query could not use them.
+    """
+    times = [source.frame.schema[str(source.input.time)] for source in sources]
+    zoned = all(isinstance(time.dataType, T.TimestampType) for time in times)
+    if within is None or not zoned or any(WATERMARK in (time.metadata or {}) for time in times):
+        return 0
+    oldest = max(0, within[1], -within[0]) if isinstance(within, tuple) else within
+    return -(-oldest // 1000) * 1000
+
+
+def _window(within: Any) -> int | tuple[int, int] | None:
+    """Return a window in microseconds: how far apart rows may be, or from where to where."""
+    if not isinstance(within, tuple | list):
+        return None if within is None else microseconds(within, "within")
+    if len(within) != 2:
+        raise BadInput(
+            f"within must be a span of time, or two: ('0 seconds', '1 hour'), got {within!r}"
+        )
+    low, high = (microseconds(each, "within", signed=True) for each in within)
+    if low > high:
+        raise BadInput(
+            f"within=({within[0]!r}, {within[1]!r}) is empty: the time of the right row minus that "
+            "of the left one lies between the two, so the first must not be larger"
+        )
+    return high if low == -high else (low, high)
+
+
+def _how(how: Any) -> str:
+    """Return how to join in our words, of which Spark knows several."""
+    spelled = how.lower().replace("_", "") if isinstance(how, str) else ""
+    if spelled not in SPELLINGS:
+        known = ", ".join(dict.fromkeys(SPELLINGS.values()))
+        raise BadInput(f"how must be one of {known} (or as Spark spells these), got {how!r}")
+    return SPELLINGS[spelled]
+
+
+def _all_streaming(sources: list[Source]) -> bool:
+    still = [source.who for source in sources if not source.frame.isStreaming]
+    if still and len(still) < len(sources):
+        raise BadInput(
+            f"all frames must be streams or none, and the {', '.join(still)} frame is not; read it "
+            "with readStream, or use Spark's own join with a static table"
+        )
+    return not still
+
+
+def _delay(sources: list[Source], delay: Span | None, streaming: bool) -> int:
+    if delay is not None:
+        return microseconds(delay, "delay")
+    carried = {source.who: carried_delay(source.frame, source.input.time) for source in sources}
+    known = [each for each in carried.values() if each is not None]
+    if known:
+        longest = min(max(known), LONGEST)
+        if streaming and len(known) < len(carried):
+            _tell_of_bare_frames(carried, longest)
+        return longest
+    if streaming:
+        raise BadInput(
+            "a join of streams must know how late rows may come; pass delay='10 seconds', or call "
+            "withWatermark on the time column of the frames"
+        )
+    return 0
+
+
+def _tell_of_bare_frames(carried: dict[str, int | None], delay: int) -> None:
+    """Say what a watermark on some frames only means for the others."""
+    marked = ", ".join(who for who, each in carried.items() if each is not None)
+    bare = ", ".join(who for who, each in carried.items() if each is None)
+    warn_user(
+        f"only the {marked} frame has a watermark: its delay of {in_words(delay)} holds for the "
+        f"{bare} frame too, and rows of that which come later are dropped; call withWatermark on "
+        f"every frame, or pass delay={in_words(delay)!r}"
+    )
 
 
 def join(
     left: DataFrame,
     right: DataFrame,
-    on: Names,
+    on: Keys,
     *,
     time: str | tuple[str, str],
-    within: Span | None = None,
+    within: Span | tuple[Span, Span] | None = None,
+    how: str = INNER,
+    match: str = ALL,
     budget: int | str | None = None,
     policy: str = policies.DEFAULT,
-    goal: str = PAIRS,
+    goal: str | None = None,
     delay: Span | None = None,
     layout: str = "unified",
     buckets: int | None = None,
     seed: int = 0,
     recall_sample: float = 0.01,
     suffixes: tuple[str, str] = ("_left", "_right"),
-    how: str = "inner",
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Join two frames on equal keys and times within a window, in bounded memory.
@@ -41,14 +291,25 @@ def join(
     and batches, classic Spark and Spark Connect.
 
     Parameters:
-        on: the key column, or several, by the same names in both frames.
+        on: the key column, or several, by the same names in both frames; or a dict of names,
+            {"user_id": "uid"}: the left frame's, then the right frame's.
         time: the timestamp column, or (left name, right name).
-        within: two rows match when their times are at most this far apart; None: no limit.
+        within: two rows match when their times are at most this far apart; None: no limit. With
+            ("0 seconds", "1 hour") the right row is at most an hour later than the left one, and
+            not earlier; ("-5 minutes", "1 hour") allows for five minutes before.
+        how: `inner`, `left`, `right`, `full`, `semi` or `anti`, also as Spark spells these. A row
+            without a match appears when the watermark has passed its window. Under a budget no row
+            of a preserved side is lost: one that is evicted unmatched appears at once, and is
+            counted (`unmatched_evicted`).
+        match: `all` matches; `first`: a left row has one partner at most, the first that arrives
+            (in one micro-batch: the earliest); `one`: so has a right row. A row that has its only
+            partner leaves the memory at once.
         budget: rows (45_000) or bytes ("64 MB") that may be held; None: all that the window
             needs, and the join is exact.
         policy: what is evicted when the budget is full; see `penstock policies`.
         goal: what the budget is to buy most of: `pairs`, that is results, or `rows` that find at
-            least one partner. It decides what is kept, never which results are correct.
+            least one partner. It decides what is kept, never which results are correct. By default
+            pairs for inner joins of all matches, else rows.
         delay: how late a row may come; unless the frames carry a watermark already.
         layout: `unified`, or `split`: half of the budget for each side.
         buckets: into how many parts the keys are split; by default one per shuffle partition,
@@ -56,19 +317,25 @@ def join(
         seed: where all randomness comes from.
         recall_sample: the share of the rows that is watched, to estimate recall.
         suffixes: what tells columns apart that both frames have.
-        how: `inner`; anything else is refused.
         checkpoint: the path that the query will be started from. A checkpoint that another join has
             written is then refused here; else only the first micro-batch refuses it.
 
-    Returns the columns `on`, then the rest of left, then the rest of right.
+    Returns the columns `on`, then the rest of left, then the rest of right, among them key columns
+    of another name; `semi` and `anti` return the columns of left.
     """
-    if not isinstance(how, str) or how != "inner":
-        raise BadInput(
-            f"how must be 'inner', got {how!r}; for rows without a match use Spark's own join, "
-            "which keeps all of the window"
-        )
     options = Options(
-        within, budget, policy, goal, delay, layout, buckets, seed, recall_sample, checkpoint
+        within,
+        budget,
+        policy,
+        goal,
+        delay,
+        layout,
+        buckets,
+        seed,
+        recall_sample,
+        checkpoint,
+        _how(how),
+        choice(match, "match", MATCHING),
     )
     return _join([left, right], ["left", "right"], on, time, suffixes, options)
 
@@ -81,7 +348,7 @@ def join_many(
     within: Span | None = None,
     budget: int | str | None = None,
     policy: str = policies.DEFAULT,
-    goal: str = PAIRS,
+    goal: str | None = None,
     delay: Span | None = None,
     layout: str = "unified",
     buckets: int | None = None,
@@ -111,7 +378,7 @@ def join_many(
 def _join(
     frames: list[DataFrame],
     who: list[str],
-    on: Names,
+    on: Keys,
     time: str | tuple[str, ...],
     suffixes: tuple[str, ...],
     options: Options,
@@ -119,25 +386,41 @@ def _join(
     sources = read_sources(frames, who, on, time)
     ends = check_suffixes(suffixes, len(frames))
     plan = make_plan(sources, all_streams(len(frames)), [ends], options)
-    schema = result_type(frames, plan.output[0])
+    schema = with_watermark(result_type(frames, plan.output[0]), sources, plan)
     wide = uses_wide_types(frames[0].sparkSession)
     as_arrow = to_arrow_schema(schema, timezone="UTC", prefers_large_types=wide)
     return run_plan(sources, plan).mapInArrow(unpack_as(as_arrow), schema)
 
 
-def read_sources(frames: list[DataFrame], who: list[str], on: Names, time: Names) -> list[Source]:
+def with_watermark(schema: T.StructType, sources: list[Source], plan: JoinPlan) -> T.StructType:
+    """Return the type of results whose times tell what follows in the query of the watermark.
+
+    They tell the delay of the frames, as those of Spark's own join do.
+    """
+    if not plan.behind:
+        return schema
+    delay = {WATERMARK: -(-plan.delay // 1000) + 1}
+    times = {new for number, name, new in plan.output[0] if name == sources[number].input.time}
+    fields = [
+        T.StructField(f.name, f.dataType, f.nullable, delay if f.name in times else f.metadata)
+        for f in schema.fields
+    ]
+    return T.StructType(fields)
+
+
+def read_sources(frames: list[DataFrame], who: list[str], on: Keys, time: Names) -> list[Source]:
     """Return the frames of one join, checked."""
     for frame, name in zip(frames, who, strict=True):
         check_frame(frame, name)
-    keys = as_names(on, "on")
+    keys = read_keys(on, frames)
     times = (time,) * len(frames) if isinstance(time, str) else as_names(time, "time")
     if len(times) != len(frames):
         raise BadInput(
             f"time must be one column name, or one per frame ({len(frames)}), got {time!r}"
         )
     sources = [
-        Source(frame, name, read_input(frame, name, keys, mine))
-        for frame, name, mine in zip(frames, who, times, strict=True)
+        Source(frame, name, read_input(frame, name, names, mine))
+        for frame, name, names, mine in zip(frames, who, keys, times, strict=True)
     ]
     check_same_types(frames, [source.input for source in sources], who)
     return sources
@@ -153,3 +436,84 @@ def check_suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
             f"suffixes must be {count} different texts, such as {example}, got {suffixes!r}"
         )
     return tuple(some)
+
+
+def join_group(
+    joins: Mapping[str, tuple[Any, ...]],
+    *,
+    time: Names | Mapping[str, Names],
+    within: Span | None = None,
+    budget: int | str | None = None,
+    policy: str = policies.DEFAULT,
+    goal: str | None = None,
+    delay: Span | None = None,
+    layout: str = "unified",
+    buckets: int | None = None,
+    seed: int = 0,
+    recall_sample: float = 0.01,
+    suffixes: tuple[str, ...] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> DataFrame:
+    """Run several joins in one operator, under one budget.
+
+        join_group({"clicks": (a, b, "k"), "bids": (c, d, ["x", "y"])}, time="ts", ...)
+
+    Each join is a name with its frames and, last, its key column or columns. `time` is as in
+    `join`, or one such value per name. A frame may take part in several joins: it is then read
+    once for each of them, and its rows are held and counted once for each of them.
+
+    Returns the column `join` with the name, and one struct column per join, null in the rows of
+    the others. The other parameters are those of `join`.
+    """
+    if not isinstance(joins, Mapping) or not joins:
+        raise BadInput(f"joins must map names to (left, right, on), got {joins!r}")
+    _check_names(list(joins))
+    sources: list[Source] = []
+    shape = []
+    ends = []
+    for name, entry in joins.items():
+        mine = _sources(name, entry, time)
+        shape.append(tuple((len(sources) + leg, 0) for leg in range(len(mine))))
+        ends.append(_suffixes(suffixes, len(mine)))
+        sources += mine
+    options = Options(
+        within, budget, policy, goal, delay, layout, buckets, seed, recall_sample, checkpoint
+    )
+    plan = make_plan(sources, tuple(shape), ends, options)
+    frames = [source.frame for source in sources]
+    kinds = [result_type(frames, output) for output in plan.output]
+    fields = [T.StructField(name, kind) for name, kind in zip(joins, kinds, strict=True)]
+    schema = T.StructType([T.StructField("join", T.StringType()), *fields])
+    unpacker = make_unpacker(list(joins), [to_arrow_type(kind, timezone="UTC") for kind in kinds])
+    return run_plan(sources, plan).mapInArrow(unpacker, schema)
+
+
+def _check_names(names: list[Any]) -> None:
+    """Refuse names that cannot be columns beside each other and beside `join`."""
+    for name in names:
+        if not isinstance(name, str) or not name or name.lower() == "join":
+            raise BadInput(f"the name of a join must be a text other than 'join', got {name!r}")
+    folded = [name.lower() for name in names]
+    for name in names:
+        if folded.count(name.lower()) > 1:
+            raise BadInput(f"the names of joins must differ by more than case, got {name!r} twice")
+
+
+def _sources(name: str, entry: tuple[Any, ...], time: Names | Mapping[str, Names]) -> list[Source]:
+    if not isinstance(entry, tuple | list) or len(entry) < 3:
+        raise BadInput(f"join {name!r} must be (left, right, on), got {entry!r}")
+    *frames, on = entry
+    if isinstance(time, Mapping) and name not in time:
+        raise BadInput(f"time says nothing of join {name!r}; it names {', '.join(map(str, time))}")
+    mine = time[name] if isinstance(time, Mapping) else time
+    who = [f"{name} {number}." for number in range(1, len(frames) + 1)]
+    if len(frames) == 2:
+        who = [f"{name} left", f"{name} right"]
+    return read_sources(frames, who, on, mine)
+
+
+def _suffixes(suffixes: tuple[str, ...] | None, count: int) -> tuple[str, ...]:
+    if suffixes is None:
+        usual = tuple(f"_{number}" for number in range(1, count + 1))
+        return ("_left", "_right") if count == 2 else usual
+    return check_suffixes(suffixes, count)

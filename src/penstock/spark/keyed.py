@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..errors import BadInput
-from .plan import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
+from .frames import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
 
 KEY, TIME = "key", "time"
 DAY = 86_400_000_000  # microseconds

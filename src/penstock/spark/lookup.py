@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,24 +10,21 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from .. import policies
-from ..core.durations import microseconds
 from ..errors import BadInput
+from ..kernel.durations import microseconds
 from ..relations import Patience, Source, as_source
-from ..relations.patience import ask
-from .assemble import Span, pack
-from .buckets import labels
-from .budget import read_budget
-from .checkpoint import check_checkpoint
-from .checks import bucket_count, choice, text, whole
-from .enrich.bucket import CHANGES, EVENTS, LookupBucket, now
-from .enrich.figures import COUNTERS, LOOKUP
-from .enrich.plan import LookupPlan
+from ..relations.fetching import ask
+from .checks import Span, check_upstream, choice, read_budget, text, whole
+from .frames import EXACT, Input, Names, as_names, check_frame, read_input
+from .metrics import LOOKUP, lookup_counters
 from .observe import observed
-from .operator import Work, run_buckets
-from .plan import EXACT, Input, Names, as_names, check_frame, read_input
-from .session import check_settings, partitions
-from .unpack import unpack
-from .upstream import check_upstream
+from .plan import LookupPlan, placed
+from .runtime.journal import check_checkpoint
+from .runtime.kernels import kernels_for
+from .runtime.lookup_bucket import CHANGES, EVENTS, LookupBucket, now
+from .runtime.operator import Work, run_buckets
+from .runtime.packets import pack, unpack
+from .session import check_settings
 
 DEFAULT = policies.DEFAULT
 
@@ -38,7 +34,7 @@ def lookup(
     relation: Any,
     on: Names,
     *,
-    memory: int | str,
+    budget: int | str,
     policy: str = DEFAULT,
     how: str = "left",
     ttl: Span | None = None,
@@ -60,12 +56,12 @@ def lookup(
     Parameters:
         relation: a `Relation`, or a function `fetch(keys: pa.Array) -> pa.Table`.
         on: the key column of the events, or several.
-        memory: rows (50_000) or bytes ("64 MB") of the relation that may be cached.
+        budget: rows (50_000) or bytes ("64 MB") of the relation that may be cached.
         policy: what stays cached; see `penstock policies`.
         how: `left`, or `inner`: events without a row are left out.
         ttl: a cached row is never served older than this; None: it may be of any age.
         on_missing: `null`, or `error`: a key without a row fails the query.
-        changes: a stream of keys whose rows have changed; what is cached of them is let go.
+        changes: a stream of keys whose rows have changed; what is cached of them is discarded.
         suffix: what is added to columns of the relation whose name the events have too.
         timeout: how long one query to the relation may take.
         retries: how often it is asked again, with growing pauses.
@@ -85,7 +81,7 @@ def lookup(
         check_upstream(events, "events")
     if changes is not None:
         _check_changes(events, changes, source)
-    chosen = _options(events, source, memory, policy, how, on_missing, ttl, buckets, seed)
+    chosen = _options(events, source, budget, policy, how, on_missing, ttl, buckets, seed)
     patience = _patience(timeout, retries, fetch_size)
     found = _ask_relation(as_source(relation, source.keys), events, source, patience)
     plan = LookupPlan(
@@ -106,7 +102,7 @@ def lookup(
 def _options(
     events: DataFrame,
     source: Input,
-    memory: int | str,
+    budget: int | str,
     policy: str,
     how: str,
     on_missing: str,
@@ -115,29 +111,27 @@ def _options(
     seed: int,
 ) -> dict[str, Any]:
     """Return what can be checked without asking the relation."""
-    check_settings(events.sparkSession)
-    parts = partitions(events.sparkSession)
-    count = bucket_count(buckets, parts)
-    budget = read_budget(memory, count, "memory")
-    if budget.amount is None:
-        raise BadInput("memory must be rows (50_000) or bytes ('64 MB'), got None")
-    ruler = policies.choose(policy, "caching").policy
-    if ruler.ordered and not source.exact:
+    check_settings(events.sparkSession, events.isStreaming)
+    where = placed(events.sparkSession, buckets)
+    amount = read_budget(budget, where["buckets"])
+    if amount.amount is None:
+        raise BadInput("budget must be rows (50_000) or bytes ('64 MB'), got None")
+    chosen = policies.choose(policy, "caching").policy
+    if chosen.ordered and not source.exact:
         raise BadInput(
-            f"policy {ruler.name!r} goes by the order of keys, so on must name one column of whole "
-            f"numbers, got {', '.join(source.keys)}; number the keys, or choose another policy"
+            f"policy {chosen.name!r} goes by the order of keys, so on must name one column of "
+            f"whole numbers, got {', '.join(source.keys)}; number the keys, or choose another "
+            "policy"
         )
     return {
         "how": choice(how, "how", ("left", "inner")),
         "on_missing": choice(on_missing, "on_missing", ("null", "error")),
         "ttl": None if ttl is None else microseconds(ttl, "ttl"),
-        "memory": budget.amount,
-        "in_bytes": budget.in_bytes,
+        "budget": amount.amount,
+        "in_bytes": amount.in_bytes,
         "policy": policy,
         "seed": whole(seed, "seed", 0),
-        "buckets": count,
-        "labels": tuple(labels(count, parts)),
-        "partitions": parts,
+        **where,
     }
 
 
@@ -241,20 +235,21 @@ def _new_names(
 
 
 def _check_room(plan: LookupPlan) -> None:
-    """Refuse a memory that no row fits into."""
+    """Refuse a budget that no row fits into."""
     plan.engine(plan.buckets - 1).push([], size=[])  # which has the smallest share
 
 
 def _run(plan: LookupPlan, events: DataFrame, changes: DataFrame | None) -> DataFrame:
-    packets = pack(events, plan.events, EVENTS, plan.labels)
+    packets = pack(events, plan.events, EVENTS, plan)
     if changes is not None:
         # Only the key matters of a change.
         bare = Input(plan.events.keys, None, (), (), plan.events.exact)
-        packets = packets.unionByName(pack(changes, bare, CHANGES, plan.labels))
-    work = Work(partial(LookupBucket, plan), plan.labels, 2, COUNTERS)
+        packets = packets.unionByName(pack(changes, bare, CHANGES, plan))
+    kernels = kernels_for(plan.engine(0), events.sparkSession)
+    work = Work(LookupBucket, plan, lookup_counters(), kernels=kernels)
     results = run_buckets(packets, work, events.isStreaming)
     if events.isStreaming:
-        results = observed(results, LOOKUP, COUNTERS, {"inputs": 1})
+        results = observed(results, LOOKUP, lookup_counters(), {"inputs": 1})
     fields = [T.StructField(f.name, f.dataType) for f in events.schema.fields]
     for name, new in plan.columns:
         kind = from_arrow_type(plan.promised.field(name).type, prefer_timestamp_ntz=True)

@@ -13,9 +13,9 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..profile.chunks import Arrays, Plan, Survey, pack, survey, take, unpack
+from ..profile.sketch import Arrays, Plan, Survey, pack, survey, take, unpack
 from .keyed import KEY, TIME
-from .packets import settle
+from .runtime.packets import freeze_memory
 from .session import partitions
 
 ROW = "row"
@@ -44,7 +44,7 @@ def _survey_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         kinds = [pa.int64(), pa.int64(), kind, kind, kind]
         arrays = [pa.array([value], kind) for value, kind in zip(found, kinds, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, names=list(Survey._fields))
-    settle()
+    freeze_memory()
 
 
 def collected(rows: DataFrame, plan: Plan, first: int) -> list[Arrays]:
@@ -83,7 +83,7 @@ def _taker(plan: Plan) -> Callable:
                 ],
                 names=["part", "chunk", "packet"],
             )
-        settle()
+        freeze_memory()
 
     return read
 

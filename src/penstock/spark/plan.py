@@ -1,78 +1,112 @@
-"""What is joined with what, worked out from the frames before anything runs.
+"""What an operator must know, worked out before anything runs.
 
 A plan is made of plain values, so that it travels to the workers, and its fingerprint tells
-whether a checkpoint was written by the same join.
+whether a checkpoint was written by the same query.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_type
+import pyarrow as pa
 
-from ..core.shape import Joins
-from ..errors import BadInput
-
-Names = str | list[str] | tuple[str, ...]
-Output = tuple[tuple[int, str, str], ...]  # (input, its column, new name)
-
-KEY = "__penstock_key"  # how the 64-bit key is called in a packet, unless a column is called so
-WATERMARK = "spark.watermarkDelayMs"
-EXACT = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+from ..engine import Lookup
+from ..engine.shares import split_budget
+from ..kernel.shape import Joins
+from ..relations import Patience, Source
+from .checks import bucket_count
+from .frames import Input, Output
+from .runtime.labels import labels
+from .session import partitions
 
 
-@dataclass(frozen=True)
-class Input:
-    """One frame as the operator sees it."""
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """Into how many buckets the keys are split, and where Spark puts each."""
 
-    keys: tuple[str, ...]
-    time: str | None  # a lookup needs none
-    names: tuple[str, ...]  # all columns, in their order
-    types: tuple[str, ...]  # Spark's words for their types
-    exact: bool = False  # the key is one whole number and stands for itself; else it is a hash
+    buckets: int
+    labels: tuple[int, ...]  # of each bucket: see `runtime.labels`
+    partitions: int
 
-    def pays(self, name: str) -> bool:
-        """Tell whether a column is payload: the engine itself holds time and whole-number keys."""
-        return name != self.time and not (self.exact and name in self.keys)
+    changeable: ClassVar[tuple[str, ...]] = ()  # fields that a restart may change
 
     @property
-    def packed(self) -> tuple[str, ...]:
-        """The columns of a packet: the 64-bit key first, by a name that no other column has.
+    def terms(self) -> dict[str, Any]:
+        """What a restart may change, and the state depends on."""
+        return {name: getattr(self, name) for name in self.changeable}
 
-        >>> names, types = ("k", "t", "__penstock_key"), ("int", "timestamp", "int")
-        >>> Input(("k",), "t", names, types, exact=True).packed
-        ('__penstock_key_', 't', '__penstock_key')
-        """
-        key = KEY
-        while key in self.names:
-            key += "_"
-        return (key, *(name for name in self.names if self.pays(name) or name == self.time))
+    def can_go_on(self, terms: dict[str, Any]) -> bool:
+        """Tell whether what was written under these terms is of use."""
+        return True
+
+    def under(self, terms: dict[str, Any]) -> Self:
+        """Return the plan as it was before some of it changed."""
+        return replace(self, **{name: terms[name] for name in self.changeable})
+
+    @property
+    def placement(self) -> dict[str, object]:
+        """What a checkpoint must agree on: the labels depend on it."""
+        return {"buckets": self.buckets, "spark.sql.shuffle.partitions": self.partitions}
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Everything the operator must know."""
+def placed(session: Any, buckets: int | None) -> dict[str, Any]:
+    """Return where the buckets of a query are, as the fields of `Placed`."""
+    parts = partitions(session)
+    count = bucket_count(buckets, parts)
+    return {"buckets": count, "labels": tuple(labels(count, parts)), "partitions": parts}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinPlan(Placed):
+    """What the operator of a join must know."""
+
+    what: ClassVar[str] = "join"
+    changeable: ClassVar[tuple[str, ...]] = (
+        "budget",
+        "in_bytes",
+        "policy",
+        "goal",
+        "delay",
+        "clock",
+        "seed",
+        "sample",
+    )
 
     inputs: tuple[Input, ...]
     joins: Joins
-    within: int | None
-    delay: int
-    clock: str  # which stream sets it; see `engines.Join`
+    within: int | tuple[int, int] | None  # see `engine.Join`
+    how: str = "inner"
+    match: str = "all"
+    delay: int  # by how much a row may be late, before a budget has no room for what it would meet
+    clock: str  # which stream sets it for a budget; see `engine.Join`
+    watermark: bool  # whether Spark tells how far the streams have come
+    # Microseconds by which Spark's watermark is behind that of the join. Results may be so much
+    # older than the row that completed them, and what follows in the query must not call them late.
+    behind: int = 0
     budget: int | None
     in_bytes: bool
     policy: str
     goal: str
     layout: str
-    buckets: int
-    labels: tuple[int, ...]
-    partitions: int
     seed: int
     sample: float
     output: tuple[Output, ...]  # per join
+
+    @property
+    def reach(self) -> tuple[int, ...] | None:
+        """How long after its time a row of each input can match; None: for ever."""
+        if isinstance(self.within, tuple):
+            return self.within[1], -self.within[0]
+        return None if self.within is None else (self.within,) * len(self.inputs)
+
+    @property
+    def lifetime(self) -> int | None:
+        """How long a row can match at most; None: for ever."""
+        return None if self.reach is None else max(0, *self.reach)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all matches are found and only they are results."""
+        return self.how == "inner" and self.match == "all"
 
     @property
     def shared(self) -> str | None:
@@ -93,202 +127,68 @@ class Plan:
             "time": [i.time for i in self.inputs],
             "joins": [[stream for stream, _ in join] for join in self.joins],
             "within": self.within,
-            "spark.sql.shuffle.partitions": self.partitions,  # the labels depend on it
-            "buckets": self.buckets,
+            "behind": self.behind,
             "layout": self.layout,
+            "how": self.how,
+            "match": self.match,
+        } | self.placement
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookupPlan(Placed):
+    """What the operator of a lookup must know."""
+
+    what: ClassVar[str] = "lookup"
+    changeable: ClassVar[tuple[str, ...]] = ("budget", "in_bytes", "policy", "seed", "ttl")
+
+    events: Input
+    source: Source
+    promised: pa.Schema  # of the answers: the relation's key columns, then those wanted
+    columns: tuple[tuple[str, str], ...]  # of the relation: its name there, its name in the result
+    how: str
+    on_missing: str
+    ttl: int | None  # microseconds
+    budget: int
+    in_bytes: bool
+    policy: str
+    seed: int
+    patience: Patience
+
+    @property
+    def fingerprint(self) -> dict[str, object]:
+        """What a checkpoint must agree on: else a bucket might keep rows that had changed."""
+        return {"operator": "lookup"} | self.placement
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What a restart may change, and the state depends on."""
+        return super().terms | {"meaning": self.meaning}
+
+    def can_go_on(self, terms: dict[str, Any]) -> bool:
+        """Tell whether what was written under these terms is of use: rows of this relation."""
+        return bool(terms["meaning"] == self.meaning)
+
+    @property
+    def meaning(self) -> dict[str, object]:
+        """What the cached rows mean; if it has changed they are fetched anew."""
+        return {
+            "relation": self.source.identity,
+            "columns": [f"{field.name}: {field.type}" for field in self.promised],
+            "keys": [self.events.types[self.events.names.index(key)] for key in self.events.keys],
+            "memory counts": "bytes" if self.in_bytes else "rows",
         }
 
+    @property
+    def held_keys(self) -> int:
+        """How many key columns stand before the relation's in a cached row, to be compared."""
+        return 0 if self.events.exact else len(self.events.keys)
 
-def as_names(on: Names, argument: str) -> tuple[str, ...]:
-    """Return one or several column names as a tuple."""
-    names = (on,) if isinstance(on, str) else on
-    if (
-        not isinstance(names, list | tuple)
-        or not names
-        or not all(isinstance(name, str) for name in names)
-    ):
-        raise BadInput(
-            f"{argument} must name a column ('k') or several (['k', 'v']), got {on!r}; pass names, "
-            "not columns"
+    def share(self, number: int) -> int:
+        """Return what one bucket may hold."""
+        return split_budget(self.budget, self.buckets)[number]
+
+    def engine(self, number: int) -> Lookup:
+        """Return the cache of a bucket, as it starts."""
+        return Lookup(
+            self.policy, self.share(number), in_bytes=self.in_bytes, seed=self.seed + number
         )
-    return tuple(names)
-
-
-def check_frame(frame: Any, who: str) -> None:
-    """Refuse what is no DataFrame, and one whose columns cannot be told apart by name."""
-    if not hasattr(frame, "sparkSession"):  # classic and Connect have no class in common
-        raise BadInput(f"the {who} frame must be a Spark DataFrame, got {type(frame).__name__}")
-    seen = [fold(frame, name) for name in frame.columns]
-    for name, known in zip(frame.columns, seen, strict=True):
-        if seen.count(known) > 1:
-            raise BadInput(
-                f"column {name!r} is there {seen.count(known)} times in the {who} frame; rename "
-                "all but one of them"
-            )
-
-
-def fold(frame: DataFrame, name: str) -> str:
-    """Return a column's name in a form that is equal where Spark takes two names for one."""
-    exactly = str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
-    return name if exactly else name.lower()
-
-
-def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | None) -> Input:
-    """Check that a frame has the columns that are named, and describe it."""
-    for name in keys:
-        find_column(frame, who, name)
-    if time is not None:
-        _check_time(frame, who, time)
-    check_keys(frame, who, keys)
-    fields = frame.schema.fields
-    for field in fields:
-        _check_arrow(field, who)
-    names = tuple(f.name for f in fields)
-    kinds = tuple(f.dataType.simpleString() for f in fields)
-    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
-    return Input(keys, time, names, kinds, exact)
-
-
-def _check_time(frame: DataFrame, who: str, time: str) -> None:
-    find_column(frame, who, time)
-    kind = frame.schema[time].dataType
-    if not isinstance(kind, T.TimestampType | T.TimestampNTZType):
-        raise BadInput(
-            f"time column {time!r} of the {who} frame must be a timestamp, got "
-            f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
-        )
-
-
-def _check_arrow(field: T.StructField, who: str) -> None:
-    """Refuse a column that cannot travel to Python."""
-    try:
-        to_arrow_type(field.dataType, timezone="UTC")
-    except Exception:  # PySpark has changed its mind about which
-        raise BadInput(
-            f"column {field.name!r} of the {who} frame has the type "
-            f"{field.dataType.simpleString()}, which Spark cannot hand to Python; cast it (to a "
-            "string or a number), or drop it"
-        ) from None
-
-
-def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "on") -> None:
-    """Refuse key columns that are named twice or cannot be compared."""
-    if len(set(keys)) < len(keys):
-        raise BadInput(f"{given} must name each column once, got {list(keys)!r}")
-    for name in keys:
-        reason = _no_key(frame.schema[name].dataType)
-        if reason:
-            raise BadInput(
-                f"key column {name!r} of the {who} frame cannot be a key: "
-                f"{frame.schema[name].dataType.simpleString()} {reason}"
-            )
-
-
-def find_column(frame: DataFrame, who: str, name: str) -> None:
-    """Refuse a name that the frame lacks."""
-    if not isinstance(name, str):
-        raise BadInput(f"a column of the {who} frame must be given by its name, got {name!r}")
-    if name in frame.columns:
-        return
-    spelled = {each.lower(): each for each in frame.columns}
-    near = get_close_matches(name.lower(), list(spelled), n=1)
-    hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
-    raise BadInput(
-        f"the {who} frame has no column {name!r}; {hint}it has {', '.join(frame.columns)}"
-    )
-
-
-def _no_key(kind: T.DataType) -> str:
-    """Say why values of a type cannot be compared by their hash; empty if they can."""
-    if kind.typeName() in ("map", "variant", "void"):
-        return "has no equality in Spark; take a part of it out"
-    if "collate" in kind.simpleString():
-        return "has equal texts of different bytes; lower it or cast it to string first"
-    if isinstance(kind, T.ArrayType):
-        return _no_key(kind.elementType)
-    if isinstance(kind, T.StructType):
-        return next(filter(None, (_no_key(f.dataType) for f in kind.fields)), "")
-    return ""
-
-
-def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str]) -> None:
-    """Refuse keys or times whose types differ between the frames."""
-    for position in range(len(inputs[0].keys)):
-        kinds = [f.schema[i.keys[position]].dataType for f, i in zip(frames, inputs, strict=True)]
-        for kind, name, source in zip(kinds, who, inputs, strict=True):
-            if kind.simpleString() != kinds[0].simpleString():
-                raise BadInput(
-                    f"key column {source.keys[position]!r} must have one type in all frames, got "
-                    f"{kinds[0].simpleString()} in the {who[0]} frame and {kind.simpleString()} in "
-                    f"the {name} frame; cast one of them"
-                )
-    clocks = [f.schema[str(i.time)].dataType for f, i in zip(frames, inputs, strict=True)]
-    if len(set(map(type, clocks))) > 1:
-        raise BadInput(
-            "time columns must be of one type in all frames, got "
-            f"{', '.join(kind.simpleString() for kind in clocks)}; cast one of them"
-        )
-
-
-def hashed_key(keys: tuple[str, ...], exact: bool) -> Column:
-    """Return 64 bits that stand for key columns; one whole number (`exact`) is its own."""
-    columns = [F.col(quote(name)) for name in keys]
-    if exact:
-        return columns[0].cast("long")
-    present = columns[0].isNotNull()
-    for column in columns[1:]:
-        present = present & column.isNotNull()
-    return F.when(present, F.xxhash64(*columns))
-
-
-def quote(name: str) -> str:
-    """Return a column name that Spark takes literally, dots and all."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def carried_delay(frame: DataFrame, time: str | None) -> int | None:
-    """Return the watermark delay that a frame carries, in microseconds; None without one."""
-    delay = (frame.schema[str(time)].metadata or {}).get(WATERMARK)
-    return None if delay is None else 1000 * int(delay)
-
-
-def result_type(frames: list[DataFrame], output: Output) -> T.StructType:
-    """Return the type of the results of one join.
-
-    Nothing in it is promised not to be null: a held row may be older than such a promise.
-    """
-    return T.StructType(
-        [T.StructField(new, frames[number].schema[name].dataType) for number, name, new in output]
-    ).toNullable()
-
-
-def output_columns(
-    inputs: tuple[Input, ...],
-    streams: tuple[int, ...],
-    suffixes: tuple[str, ...],
-    folded: Callable[[str], str],
-) -> Output:
-    """Return where each output column comes from: keys once, then the rest frame by frame.
-
-    `folded` returns a name in a form that is equal where Spark takes two names for one.
-    """
-    keys = inputs[streams[0]].keys
-    columns = [(streams[0], name, name) for name in keys]
-    rest = [
-        (leg, stream, name)
-        for leg, stream in enumerate(streams)
-        for name in inputs[stream].names
-        if name not in inputs[stream].keys
-    ]
-    plain = [folded(name) for name in (*(name for _, _, name in rest), *keys)]
-    for leg, stream, name in rest:
-        new = name + suffixes[leg] if plain.count(folded(name)) > 1 else name
-        columns.append((stream, name, new))
-    names = [folded(new) for _, _, new in columns]
-    for _, _, new in columns:
-        if names.count(folded(new)) > 1:
-            raise BadInput(
-                f"the result would have the column {new!r} twice; rename it in a frame, or pass "
-                "other suffixes="
-            )
-    return tuple(columns)

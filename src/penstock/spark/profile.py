@@ -1,25 +1,43 @@
 """The profile of a frame: the same record as `profile.stream_profile` makes of arrays.
 
-What makes it is imported when it is asked for: every worker of every join imports this file.
+Of a batch frame keys are counted, and the rest comes from samples. Of a streaming frame a query
+keeps samples. Every micro-batch is read as a batch frame is, and taken into a sketch of bounded
+size. The sketch is written with the number of the batch, into two slots in turn: if the query dies
+on the way, the slot of the batch before is whole, and Spark gives the same batch again. A batch
+whose number is already there is not taken in twice.
+
+What makes a profile is imported when it is asked for: every worker of every join imports this file.
 """
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
-from ..core.options import at_least
-from ..errors import BadInput
+from ..errors import BadInput, BadState
+from ..kernel.options import at_least
 from .checks import whole
-from .keyed import keyed_rows
-from .plan import as_names
-from .workers import check_workers
+from .frames import as_names
+from .keyed import KEY, keyed_rows
+from .session import check_workers
 
 if TYPE_CHECKING:
+    from ..profile.sampled_profile import Counted
+    from ..profile.sketch import Sketch, Survey
     from ..profile.stream_profile import Profile
 
 ROWS, STREAM_ROWS = 1_000_000, 250_000  # in a sample
 FEWEST = 10_000  # rows: with fewer the errors would be larger than what they are errors of
+BINS = 1 << 21  # of time, of a batch frame
+KEYS = 4  # of a stream one key is sampled for so many rows
+COLLECTED = 500_000  # rows of a micro-batch that are sorted on the driver
+SAMPLED = 1_000_000  # rows, at most about, that are sampled from one micro-batch
+SCHEMA = "batch long, about string, sketch binary"
 
 
 @dataclass(frozen=True)
@@ -80,22 +98,182 @@ def profile(
     whole(seed, "seed", 0)
     check_workers(frame.sparkSession)
     if frame.isStreaming:
-        from .profile_stream import start
-
         about = {"key": list(as_names(key, "key")), "time": time, "rows": size, "seed": seed}
-        query, folder = start(numbers, about, checkpoint, trigger or {})
+        query, folder = _start(numbers, about, checkpoint, trigger or {})
         return ProfileStream(query, frame.sparkSession, folder, name, h)
     if checkpoint is not None or trigger is not None:
         raise BadInput("checkpoint and trigger are for streaming frames, got a batch frame")
-    from .profile_batch import profile_batch
-
-    return profile_batch(numbers, size, seed, h, name)
+    return _profile_batch(numbers, size, seed, h, name)
 
 
 def saved_profile(
     spark: Any, checkpoint: str, *, h: int | None = None, name: str = "stream"
 ) -> "Profile":
     """Return the profile so far by a query that may run elsewhere, or run no more."""
-    from .profile_stream import describe_saved
+    from ..profile.sampled_profile import describe
 
-    return describe_saved(spark, checkpoint, h, name)
+    held = _load(spark, checkpoint)
+    if held is None or not held[2].seen:
+        raise BadInput(
+            f"no row with a key and a time has come to the profile in {checkpoint!r} yet; wait for"
+            " the query's first batch"
+        )
+    return describe(held[2], h=h, name=name)
+
+
+def _take_in(rows: DataFrame, found: "Survey", sketch: "Sketch", sampled: int, few: int) -> None:
+    """Take about so many `sampled` rows into a sketch; up to a `few` rows are sorted here."""
+    from .ordered import collected, spread_out
+
+    plan = sketch.plan(found, sampled)
+    if found.rows <= few:
+        sketch.push(collected(rows, plan, sketch.seen))
+    else:
+        sketch.push(spread_out(rows, found, plan))
+
+
+# ---------------------------------------------------------------- batch frames
+
+
+def _profile_batch(numbers: DataFrame, size: int, seed: int, h: int | None, name: str) -> "Profile":
+    """Return the profile of a batch frame; `size` is how many rows a sample holds."""
+    from ..profile.sampled_profile import describe
+    from ..profile.sketch import Sketch
+    from .ordered import surveyed
+
+    found = surveyed(numbers)
+    if not found.rows:
+        raise BadInput(
+            "the frame must hold at least one row with a key and a time,"
+            f" got {found.skipped or 'no'} rows{' that lack one' if found.skipped else ''};"
+            " choose other columns or another frame"
+        )
+    sketch = Sketch(size, 4 * size, seed, bins=BINS, counting=False)
+    sketch.expect(found)
+    if found.rows <= size:
+        _take_in(numbers, found, sketch, size, size)
+        return describe(sketch, h=h, name=name)
+    counts = numbers.where(F.col(KEY).isNotNull()).groupBy(KEY).count().persist()
+    try:
+        counted = _counted(counts)
+        _take_in(numbers, found, sketch, size, size)
+        return describe(sketch, h=h, name=name, counted=counted)
+    finally:
+        counts.unpersist()
+
+
+def _counted(counts: DataFrame) -> "Counted":
+    """Return the popularity of all keys."""
+    from ..profile.popularity import fit_zipf
+    from ..profile.sampled_profile import Counted
+
+    table = counts.groupBy("count").agg(F.count(F.lit(1)).alias("alike")).toArrow()
+    table = table.sort_by([("count", "descending")])
+
+    def often(key: np.ndarray, in_runs: np.ndarray) -> np.ndarray:
+        wanted = counts.sparkSession.createDataFrame(pa.table({KEY: key}))
+        found = counts.join(F.broadcast(wanted), KEY).toArrow().sort_by(KEY)
+        if found.num_rows != len(key):
+            raise BadInput(
+                "the frame must hold the same rows each time it is read, and did not;"
+                " store it first, or persist it"
+            )
+        return found["count"].to_numpy().astype(np.float64)
+
+    return Counted(fit_zipf(table["count"].to_numpy(), table["alike"].to_numpy()), often)
+
+
+# ---------------------------------------------------------------- streaming frames
+
+
+def _start(
+    numbers: DataFrame, about: dict[str, Any], checkpoint: str | None, trigger: dict[str, Any]
+) -> tuple[Any, str]:
+    """Start the query, and return it with its folder; saved sketches must agree on `about`."""
+    if checkpoint is None:
+        raise BadInput(
+            "the profile of a streaming frame needs a folder for what it knows so far; pass"
+            " checkpoint="
+        )
+    folder = str(checkpoint).rstrip("/")
+    writer = numbers.writeStream.foreachBatch(_Accumulator(about, folder))
+    writer = writer.option("checkpointLocation", f"{folder}/query")
+    if trigger:
+        writer = writer.trigger(**trigger)
+    return writer.start(), folder
+
+
+class _Accumulator:
+    """Takes micro-batches into a sketch; it travels to the server where there is one."""
+
+    def __init__(self, about: dict[str, Any], folder: str) -> None:
+        self.about = about
+        self.folder = folder
+        self.held: tuple[int, Sketch] | None = None  # the last batch, and the sketch with it
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        from .ordered import surveyed
+
+        last, sketch = self.held or self._find(batch.sparkSession, number)
+        if number <= last:
+            return  # it was taken in before the query died
+        self.held = None  # whatever fails below, the sketch on disk is the one to go on with
+        rows = batch.persist()  # a source may not give the same rows in the same order twice
+        try:
+            found = surveyed(rows)
+            if found.rows:
+                _take_in(rows, found, sketch, SAMPLED, COLLECTED)
+            else:
+                sketch.skipped += found.skipped
+        finally:
+            rows.unpersist()
+        self._save(batch.sparkSession, number, sketch)
+        self.held = number, sketch
+
+    def _find(self, spark: Any, number: int) -> tuple[int, "Sketch"]:
+        from ..profile.sketch import Sketch
+
+        size = self.about["rows"]
+        fresh = -1, self.about, Sketch(size, size // KEYS, self.about["seed"])
+        last, about, sketch = _load(spark, self.folder) or fresh
+        if about != self.about:
+            raise BadState(
+                f"the profile in {self.folder!r} was made with {about}, got {self.about};"
+                " choose another checkpoint folder"
+            )
+        if number > last + 1:
+            raise BadState(
+                f"the profile in {self.folder!r} ends with batch {last}, but batch {number}"
+                " comes next; its files were removed: choose another checkpoint folder"
+            )
+        return last, sketch
+
+    def _save(self, spark: Any, number: int, sketch: "Sketch") -> None:
+        """Write the sketch into the slot that does not hold the one before, in any storage."""
+        row = (number, json.dumps(self.about), bytearray(sketch.save()))
+        frame = spark.createDataFrame([row], SCHEMA).coalesce(1)
+        frame.write.mode("overwrite").parquet(_slot(self.folder, number % 2))
+
+
+def _load(spark: Any, folder: str) -> tuple[int, dict[str, Any], "Sketch"] | None:
+    """Return the latest batch, what it is about, and its sketch; None if there is none."""
+    from ..profile.sketch import Sketch
+
+    rows, failed = [], None
+    for slot in range(2):
+        try:
+            rows += spark.read.schema(SCHEMA).parquet(_slot(folder, slot)).collect()
+        except AnalysisException:  # it was never written
+            continue
+        except Exception as error:  # it is being overwritten; then the other one is whole
+            failed = error
+    if not rows and failed is not None:
+        raise failed
+    if not rows:
+        return None
+    last = max(rows, key=lambda row: row.batch)
+    return last.batch, json.loads(last.about), Sketch.restore(bytes(last.sketch))
+
+
+def _slot(folder: str, number: int) -> str:
+    return f"{folder}/profile/{number}"

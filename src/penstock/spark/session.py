@@ -1,19 +1,30 @@
-"""Spark sessions that suit Penstock."""
+"""Spark sessions that suit Penstock, and the Python that their workers run."""
 
 import os
+import re
+import shutil
 import sys
 import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from ..errors import BadInput
+from .checks import warn_user
+from .needs import SparkMissing
 
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 SETTINGS = {
     "spark.sql.shuffle.partitions": None,  # one per core
     BATCH: "10000",  # as Spark has it; see check_settings
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    PROVIDER: ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -40,26 +51,23 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
     return builder.getOrCreate()
 
 
-def check_settings(session: Any) -> None:
-    """Say once what would slow the join down or fill the memory, with the way out."""
-    size = batch_rows(session)
-    harm = None
-    if size is None:
-        harm = f"{BATCH} is 0: all results of a micro-batch then stay in memory until its end"
-    elif size < SMALLEST_BATCH:
-        harm = f"{BATCH} is {size}: rows come to Python in small batches, which is slow"
-    if harm is not None and BATCH not in _told:
+def check_settings(session: Any, streaming: bool = False) -> None:
+    """Refuse a state store that cannot be used; say once what would slow a query down."""
+    provider = str(session.conf.get(PROVIDER, ""))
+    if streaming and "RocksDB" not in provider:
+        raise BadInput(
+            f"streams of Penstock keep their state in RocksDB, and this session in "
+            f"{provider.rpartition('.')[2] or 'another store'}; set it before the query starts: "
+            f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")'
+        )
+    size = int(session.conf.get(BATCH, "10000"))
+    if 0 < size < SMALLEST_BATCH and BATCH not in _told:
         _told.add(BATCH)
         warnings.warn(
-            f'{harm}; set it with spark.conf.set("{BATCH}", "{SMALLEST_BATCH}")',
+            f"{BATCH} is {size}: rows come to Python in small batches, which is slow; set it with "
+            f'spark.conf.set("{BATCH}", "{SMALLEST_BATCH}")',
             stacklevel=3,
         )
-
-
-def batch_rows(session: Any) -> int | None:
-    """Return how many rows travel together between Spark and Python, None for no limit."""
-    size = int(session.conf.get(BATCH, "10000"))
-    return size if size > 0 else None
 
 
 def partitions(session: Any) -> int:
@@ -91,3 +99,85 @@ def package_zip(folder: str | Path) -> Path:
             if path.is_file() and "__pycache__" not in path.parts:
                 archive.write(path, path.relative_to(package.parent))
     return target
+
+
+NEEDED = ("numba", "numpy", "pandas", "pyarrow", "penstock")
+_checked: set[str] = set()  # applications whose workers have what they need
+
+
+def check_workers(session: Any) -> None:
+    """Refuse workers whose Python lacks what we need, and say which Python to choose."""
+    application = str(session.conf.get("spark.app.id", "")) or str(id(session))
+    if application in _checked:
+        return
+    if not _run_this_python(session):
+        _judge(*_ask(session))
+    _checked.add(application)
+
+
+def _run_this_python(session: Any) -> bool:
+    """Tell whether workers are known to run what runs here: in a local session made by it."""
+    try:
+        named = session.sparkContext.pythonExec
+        is_local = str(session.conf.get("spark.master", "")).startswith("local")
+    except Exception:  # Spark Connect has no context
+        return False
+    # The Python of a virtual environment links to the one that it was made from: compare by name.
+    return bool(is_local and sys.executable and shutil.which(named) == sys.executable)
+
+
+def _ask(session: Any) -> tuple[str, list[str]]:
+    """Return which Python a worker runs and what it lacks, from what it says or how it fails."""
+    question = F.udf(_question(NEEDED), "string", useArrow=False)
+    try:
+        row = session.range(0, 1, 1, 1).select(question("id")).first()
+    except Exception as error:
+        return "", _reasons(str(error))
+    python, *missing = row[0].split("\n")
+    return python, missing
+
+
+def _question(names: tuple[str, ...]) -> Callable[[int], str]:
+    """Return a function that travels by value: the workers may not have this package."""
+
+    def missing(_: int) -> str:
+        import sys
+        from importlib.util import find_spec
+
+        return "\n".join([sys.executable, *(name for name in names if find_spec(name) is None)])
+
+    return missing
+
+
+def _reasons(error: str) -> list[str]:
+    """Return what a failure says about the Python of the workers; it may have other causes."""
+    lacks = re.search(r"No module named '(\w+)", error)
+    if lacks:
+        return [lacks.group(1)]
+    if "PYTHON_VERSION_MISMATCH" in error:
+        return ["version"]
+    return ["program"] if "Cannot run program" in error else []
+
+
+def _judge(python: str, missing: list[str]) -> None:
+    which = f"the Python that Spark's workers run{f', {python},' if python else ''}"
+    way_out = (
+        f"set the environment variable PYSPARK_PYTHON to the Python that they should run (here "
+        f"{sys.executable}) before the session starts"
+    )
+    if missing == ["version"]:
+        here = ".".join(map(str, sys.version_info[:2]))
+        raise SparkMissing(f"{which} is of another version than {here}, which runs here; {way_out}")
+    if missing == ["program"]:
+        named = os.environ.get("PYSPARK_PYTHON", "python3")
+        raise SparkMissing(f"{which} cannot be started ({named}); {way_out}")
+    if missing == ["penstock"]:  # it may still come, with the job
+        warn_user(
+            f"{which} cannot import penstock yet; install it there, or ship it before the query "
+            "starts: spark.addArtifacts(penstock.spark.session.package_zip(folder), pyfile=True)"
+        )
+    elif missing:
+        raise SparkMissing(
+            f"{which} cannot import {', '.join(missing)}; {way_out}, or install penstock[spark] "
+            "there"
+        )

@@ -7,7 +7,7 @@ anew, also where Spark itself does not do so (`local[2]` gives a task one chance
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
@@ -18,9 +18,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import BadInput, PenstockError
 from ..simulate import simulate_cell
-from ..simulate.grid import Given, Ledger, Work, find_work, key_of, name_of
-from .session import partitions
-from .workers import check_workers
+from ..simulate.grid import (
+    Done,
+    Given,
+    Progress,
+    Work,
+    find_work,
+    key_of,
+    name_of,
+    sweep_by,
+)
+from .session import check_workers, partitions
 
 AT_ONCE = 3  # jobs
 PARTS = 12  # jobs in all, unless they would be too small or too large
@@ -28,7 +36,6 @@ SMALLEST, LARGEST = 8, 4096  # cells of a job, for each partition
 RETRIES = 3  # of a job whose worker was lost
 SCHEMA = "cell string, given string, found string, error string"
 
-Progress = Callable[[int, int], None]  # told how many of how many are done
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -42,22 +49,16 @@ def sweep(
 ) -> list[Given]:
     """Return what each cell of a grid finds, in their order, as `penstock.simulate.sweep` does.
 
-    cells: what each simulation is told, as `penstock.simulate.product` makes them.
+    cells: what each simulation is given, as `penstock.simulate.product` makes them.
     work: what is done with a cell; the workers must be able to import it.
     folder: where the driver writes down what is done; what is found there is not done again.
     """
     check_workers(session)
-    ledger = Ledger(folder)
-    keys = [key_of(work, given) for given in cells]
-    given_by = dict(zip(keys, cells, strict=True))
-    todo = [key for key in given_by if key not in ledger.found]
-    done = len(given_by) - len(todo)
-    for found in _in_jobs(session, work, [(key, given_by[key]) for key in todo]):
-        ledger.add((key, given_by[key], each) for key, each in found.items())
-        done += len(found)
-        if progress is not None:
-            progress(done, len(given_by))
-    return [ledger.found[key] for key in keys]
+
+    def do(todo: list[tuple[str, Given]]) -> Iterator[list[Done]]:
+        return _in_jobs(session, work, [given for _, given in todo])
+
+    return sweep_by(do, work, cells, folder, progress)
 
 
 def grid_frame(
@@ -67,11 +68,7 @@ def grid_frame(
 
     `given` and `found` are JSON texts; `cell` is the key that both are written down under.
     """
-    return _frame(session, work, [(key_of(work, given), given) for given in cells])
-
-
-def _frame(session: SparkSession, work: Work, keyed: list[tuple[str, Given]]) -> DataFrame:
-    rows = [(key, json.dumps(given)) for key, given in keyed]
+    rows = [(key_of(work, given), json.dumps(given)) for given in cells]
     frame = session.createDataFrame(rows, "cell string, given string")
     name = name_of(work)
 
@@ -99,14 +96,12 @@ def _simulated(name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*columns, *texts], ["cell", "given", "found", "error"])
 
 
-def _in_jobs(
-    session: SparkSession, work: Work, keyed: list[tuple[str, Given]]
-) -> Iterator[dict[str, Given]]:
+def _in_jobs(session: SparkSession, work: Work, cells: list[Given]) -> Iterator[list[Done]]:
     """Yield what each job found, a few of them being under way at any time."""
-    waiting = iter(_cut(keyed, partitions(session)))
+    waiting = iter(_cut(cells, partitions(session)))
     with ThreadPoolExecutor(AT_ONCE) as threads:
 
-        def start(parts: Iterable[list[tuple[str, Given]]]) -> set[Future]:
+        def start(parts: Iterable[list[Given]]) -> set[Future]:
             return {threads.submit(_job, session, work, part) for part in parts}
 
         running = start(islice(waiting, AT_ONCE))
@@ -117,10 +112,10 @@ def _in_jobs(
                 yield job.result()
 
 
-def _job(session: SparkSession, work: Work, part: list[tuple[str, Given]]) -> dict[str, Given]:
+def _job(session: SparkSession, work: Work, part: list[Given]) -> list[Done]:
     for attempt in range(1 + RETRIES):
         try:
-            rows: list[Any] = _frame(session, work, part).collect()
+            rows: list[Any] = grid_frame(session, part, work).collect()
             break
         except Exception:  # classic Spark and Connect raise different errors for a lost worker
             if attempt == RETRIES:
@@ -128,9 +123,9 @@ def _job(session: SparkSession, work: Work, part: list[tuple[str, Given]]) -> di
     for row in rows:
         if row["error"] is not None:
             raise BadInput(f"{row['error']} (in the cell {row['given']})")
-    return {row["cell"]: json.loads(row["found"]) for row in rows}
+    return [(row["cell"], json.loads(row["given"]), json.loads(row["found"])) for row in rows]
 
 
-def _cut(keyed: list, width: int) -> list[list]:
-    size = min(max(len(keyed) // PARTS, SMALLEST * width), LARGEST * width)
-    return [keyed[start : start + size] for start in range(0, len(keyed), size)]
+def _cut(cells: list, width: int) -> list[list]:
+    size = min(max(len(cells) // PARTS, SMALLEST * width), LARGEST * width)
+    return [cells[start : start + size] for start in range(0, len(cells), size)]

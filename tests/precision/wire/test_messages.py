@@ -13,8 +13,8 @@ from penstock.precision import Interval, Refresh
 from penstock.precision.wire.messages import (
     BadPayload,
     Presence,
+    ReceivedRefresh,
     Request,
-    Told,
     check_name,
     check_pattern,
     is_name,
@@ -50,7 +50,7 @@ def test_a_refresh_survives_the_wire(
     held = Interval(value - below, value + above, sent)
     refresh = Refresh("hall", value, held, rank, why, run, number, sent, 60.0, rounded)
     payload = write_refresh(refresh, "gateway", 60.0, sent, mark)
-    assert read_refresh("hall", payload) == Told(refresh, "gateway", mark)
+    assert read_refresh("hall", payload) == ReceivedRefresh(refresh, "gateway", mark)
 
 
 def test_whole_numbers_that_no_float_equals_are_rounded_outward():

@@ -3,10 +3,10 @@
 import pyarrow as pa
 
 from penstock.relations import Patience, as_source
-from penstock.spark.enrich.bucket import CHANGES, EVENTS, LookupBucket
-from penstock.spark.enrich.plan import LookupPlan
-from penstock.spark.packets import from_ipc, to_ipc
-from penstock.spark.plan import KEY, Input
+from penstock.spark.frames import KEY, Input
+from penstock.spark.plan import LookupPlan
+from penstock.spark.runtime.arrow import from_ipc, to_ipc
+from penstock.spark.runtime.lookup_bucket import CHANGES, EVENTS, LookupBucket
 
 SECOND = 1_000_000
 
@@ -49,7 +49,7 @@ def make_plan(shop, *, text_key=False, **options) -> LookupPlan:
         "how": "left",
         "on_missing": "null",
         "ttl": None,
-        "memory": 10,
+        "budget": 10,
         "in_bytes": False,
         "policy": "lru",
         "seed": 0,

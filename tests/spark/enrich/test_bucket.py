@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines import Lookup
+from penstock.engine import Lookup
 from penstock.errors import BadInput, BadState, Unreachable
 from penstock.relations import as_source
-from penstock.spark import wide
-from penstock.spark.enrich import bucket as buckets
-from penstock.spark.enrich.bucket import EVENTS, LookupBucket
-from penstock.spark.packets import from_ipc, to_ipc
-from penstock.spark.pieces import BYTES
-from penstock.spark.plan import KEY, Input
-from penstock.spark.results import MicroBatch
+from penstock.spark.frames import KEY, Input
+from penstock.spark.runtime import lookup_bucket as buckets
+from penstock.spark.runtime import segments
+from penstock.spark.runtime.arrow import BYTES, from_ipc, to_ipc
+from penstock.spark.runtime.bucket import MicroBatch
+from penstock.spark.runtime.lookup_bucket import EVENTS, LookupBucket
 from tests.compare import cut
 from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
 
@@ -28,7 +27,7 @@ keys = st.lists(st.integers(0, 12), max_size=120)
 @given(data=st.data(), drawn=keys, memory=st.integers(1, 6))
 def test_the_hits_are_the_local_engine_s(policy, data, drawn, memory):
     shop = Shop(range(9))  # keys from 9 on have no row
-    plan = make_plan(shop, policy=policy, memory=memory, seed=3)
+    plan = make_plan(shop, policy=policy, budget=memory, seed=3)
     local = Lookup(policy, memory, seed=3)
     run, hits = Run(plan), 0
     for batch in data.draw(cut(drawn)):
@@ -47,7 +46,7 @@ def test_the_hits_are_the_local_engine_s(policy, data, drawn, memory):
 
 def test_misses_of_a_batch_are_fetched_together():
     shop = Shop()
-    run = Run(make_plan(shop, memory=3))
+    run = Run(make_plan(shop, budget=3))
     run.take(events([1, 2, 3, 1, 4, 5, 1]))
     assert shop.asked == [[1, 2, 3, 4, 5]]
     run.take(events([5, 1, 7, 7]))
@@ -56,7 +55,7 @@ def test_misses_of_a_batch_are_fetched_together():
 
 def test_queries_are_of_bounded_size():
     shop = Shop(range(5000))
-    outcome = Run(make_plan(shop, memory=3)).take(events(list(range(2500))))
+    outcome = Run(make_plan(shop, budget=3)).take(events(list(range(2500))))
     assert [len(asked) for asked in shop.asked] == [1000, 1000, 500]
     assert outcome.totals["calls"] == 3
 
@@ -65,7 +64,7 @@ def test_large_batches_are_served_piece_by_piece(monkeypatch):
     monkeypatch.setattr(buckets, "PIECE", 4)
     shop, local = Shop(), Lookup("lru", 3)
     drawn = [1, 2, 3, 4, 5, 6, 1, 2, 6, 6, 5]
-    outcome = Run(make_plan(shop, memory=3)).take(events(drawn))
+    outcome = Run(make_plan(shop, budget=3)).take(events(drawn))
     assert outcome.totals["hits"] == local.push(drawn).hit.sum()
     assert [row[1] for row in rows_of(outcome)] == list(range(11))
     assert len(shop.asked) == 3
@@ -145,7 +144,7 @@ def test_changes_alone_are_remembered():
 )
 def test_a_served_row_is_never_older_than_a_change_already_seen(steps, memory):
     shop = Shop(range(5))
-    run = Run(make_plan(shop, memory=memory))
+    run = Run(make_plan(shop, budget=memory))
     for number, (asked, changed) in enumerate(steps):
         for key in changed:
             shop.rows[key] = f"{key} at {number}"
@@ -154,7 +153,7 @@ def test_a_served_row_is_never_older_than_a_change_already_seen(steps, memory):
 
 def test_null_keys():
     shop = Shop()
-    outcome = Run(make_plan(shop, memory=2)).take(events([None, 1, None, 200]))
+    outcome = Run(make_plan(shop, budget=2)).take(events([None, 1, None, 200]))
     assert rows_of(outcome) == [(None, 0, None), (1, 1, "row 1"), (None, 2, None), (200, 3, None)]
     assert outcome.totals["null"] == 2
     inner = Run(make_plan(shop, how="inner")).take(events([None, 1, None, 200]))
@@ -183,9 +182,9 @@ def test_equal_hashes_of_different_keys_get_their_own_rows():
 def test_a_budget_in_bytes():
     shop = Shop()
     shop.rows |= {key: "x" * (50 * key) for key in range(10)}
-    *_, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
+    *_, charge, fixed = make_plan(shop, budget=10**6, in_bytes=True).engine(0).footprint
     memory = fixed + 3 * charge + 600
-    run = Run(make_plan(shop, memory=memory, in_bytes=True))
+    run = Run(make_plan(shop, budget=memory, in_bytes=True))
     rng = np.random.default_rng(1)
     for _ in range(30):
         outcome = run.take(events(rng.integers(0, 12, 20).tolist()))
@@ -195,21 +194,21 @@ def test_a_budget_in_bytes():
 
 def test_a_row_larger_than_the_memory_is_served_and_not_kept():
     shop = Shop()
-    *_, charge, fixed = make_plan(shop, memory=10**6, in_bytes=True).engine(0).footprint
+    *_, charge, fixed = make_plan(shop, budget=10**6, in_bytes=True).engine(0).footprint
     shop.rows[1] = "x" * 1000
-    run = Run(make_plan(shop, memory=fixed + charge + 500, in_bytes=True))
+    run = Run(make_plan(shop, budget=fixed + charge + 500, in_bytes=True))
     assert run.names([1]) == ["x" * 1000]
     assert run.take(events([2])).totals["held"] == 1
 
 
 def test_another_memory_and_policy_after_a_restart():
     shop = Shop()
-    run = Run(make_plan(shop, memory=8))
+    run = Run(make_plan(shop, budget=8))
     run.take(events([1, 2, 3, 4, 5, 6, 7, 8, 1]))
-    run.plan = replace(run.plan, memory=3)
+    run.plan = replace(run.plan, budget=3)
     assert run.names([1, 8]) == ["row 1", "row 8"]
     assert len(shop.asked) == 1
-    run.plan = replace(run.plan, memory=20, policy="fifo")
+    run.plan = replace(run.plan, budget=20, policy="fifo")
     assert run.names([8, 9, 1]) == ["row 8", "row 9", "row 1"]
     assert shop.asked[1:] == [[9]]
 
@@ -256,18 +255,18 @@ def test_ages_are_counted_when_rows_are_served():
     assert outcome.totals["age_12"] == 2  # from 2.048 to 4.096 s
 
 
-def test_an_idle_bucket_reports_and_writes_nothing():
+def test_a_micro_batch_without_events_changes_nothing():
     run = Run(make_plan(Shop()))
-    assert run.take().state is not None  # the first time, so that a restart meets a fingerprint
-    run.take(events([1, 2]))
-    outcome = run.take()
-    assert outcome.state is None
-    assert outcome.totals["held"] == 2
-    assert outcome.totals["bytes"] == len(run.state)
+    before = run.take(events([1, 2]))
+    after = run.take()
+    assert (after.state, after.totals) == (before.state, before.totals)
+    bucket = LookupBucket(run.plan, 0, run.state)
+    assert not bucket.is_changed(MicroBatch([]))
+    assert bucket.is_changed(MicroBatch([events([1])]))
 
 
 def test_memory_is_split_between_buckets():
-    plan = make_plan(Shop(), memory=5, buckets=2)
+    plan = make_plan(Shop(), budget=5, buckets=2)
     assert [LookupBucket(plan, number).cache.budget for number in range(2)] == [3, 2]
 
 
@@ -277,7 +276,7 @@ def test_one_large_row_and_many_events():
     shop.rows[1] = "x" * 100_000
     bucket = LookupBucket(make_plan(shop), 0)
     sizes = []
-    for packet in bucket.stream(MicroBatch([events([1] * count)])):
+    for packet in bucket.advance(MicroBatch([events([1] * count)])):
         table = from_ipc(packet.rows)
         assert table["name"][0].as_py() == shop.rows[1]
         assert len(packet.rows) < BYTES + 4096
@@ -296,7 +295,7 @@ def test_pieces_of_events_are_bounded_by_their_bytes(monkeypatch):
 def test_rows_at_hand_beyond_the_limit_of_an_array(monkeypatch):
     keys = [1, 2, 3, 1, 200, 2]
     expected = rows_of(Run(make_plan(Shop(range(9)))).take(events(keys)))
-    monkeypatch.setattr(wide, "MOST", 8)
+    monkeypatch.setattr(segments, "LARGEST_BYTES", 8)
     run = Run(make_plan(Shop(range(9))))
     for _ in range(2):  # fetched, then cached
         assert rows_of(run.take(events(keys))) == expected

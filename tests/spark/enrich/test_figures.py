@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.spark.enrich.ages import BINS, count_ages, quantile
-from penstock.spark.enrich.figures import COUNTERS, read_lookup
+from penstock.spark.metrics import BINS, count_ages, quantile, read_lookup
+from penstock.spark.metrics import lookup_counters as counter_names
 
 
 def figures(**counts):
-    row = dict.fromkeys(COUNTERS, 0.0) | counts
+    row = dict.fromkeys(counter_names(), 0.0) | counts
     return read_lookup(row, 4)
 
 

@@ -1,14 +1,13 @@
 """The width rules, and `ALL` as the only registry: the contract is in `precision/rule.py`."""
 
-from ...core.options import nearest, read_options
 from ...errors import BadInput
-from ..rule import Costs, Rule, Tuned, make_costs
-from .adaptive import ADAPTIVE, GROWING, MAJORITY, STATIC, UNCENTRED
-from .rivals import DIVERGENCE, EXACT
+from ...kernel.options import nearest, read_options
+from ..rule import Costs, Tuned, make_costs
+from .published import ADAPTIVE, DIVERGENCE, EXACT, GROWING, MAJORITY, STATIC, UNCENTRED
 from .settling import SETTLING
 
-LIVE: tuple[Rule, ...] = (ADAPTIVE, SETTLING, STATIC, UNCENTRED, GROWING, MAJORITY)
-ALL = (*LIVE, EXACT, DIVERGENCE)  # the last two are for simulations only
+# The last two are for simulations only.
+ALL = (ADAPTIVE, SETTLING, STATIC, UNCENTRED, GROWING, MAJORITY, EXACT, DIVERGENCE)
 
 __all__ = ["ALL", "tune"]
 

@@ -13,13 +13,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...errors import BadInput, Unreachable
-from ..interval import Refresh
 from ..interval_cache import Answer, Asking, Cache
+from ..interval_source import Refresh
 from ..queries import Query, parse
 from . import messages
-from .address import Broker
-from .link import ECHO, ECHO_EVERY, Client, Message, first_contact
-from .messages import Presence, Request, Told, check_pattern, matches
+from .link import ECHO, ECHO_EVERY, Broker, Client, Message, first_contact
+from .messages import Presence, ReceivedRefresh, Request, check_pattern, matches
 
 KEEPALIVE = 30  # seconds
 
@@ -173,14 +172,14 @@ class CacheClient(Client):
             self._cache.doubt()
         return not self.up
 
-    def _receive(self, told: Told, message: Message) -> Refresh:
+    def _receive(self, received: ReceivedRefresh, message: Message) -> Refresh:
         """Pass a refresh to the cache, unless its source is gone.
 
         If two runs claim a key, the run counts that its source announces, however large the other
         one is: else a single message with a run beyond all others would silence the source.
         """
-        refresh = _by_our_clock(told.refresh, message)
-        key, sender = refresh.key, (told.source, refresh.run)
+        refresh = _by_our_clock(received.refresh, message)
+        key, sender = refresh.key, (received.source, refresh.run)
         self.counts["received"] += 1
         before = self._senders.get(key)
         if before is not None and self._is_current(*sender) and not self._is_current(*before):
@@ -221,14 +220,14 @@ class CacheClient(Client):
         if message.payload == ECHO:
             self._complete = True
             return
-        told = messages.read_refresh("", message.payload)
-        mark = message.mark.decode("ascii", "replace") or told.mark
+        received = messages.read_refresh("", message.payload)
+        mark = message.mark.decode("ascii", "replace") or received.mark
         key = self._waiting.pop(mark, None)
         if key is None:  # the query has stopped waiting
             self.counts["old"] += 1
             return
-        told = told._replace(refresh=told.refresh._replace(key=key))
-        self._answers[mark] = self._receive(told, message)
+        received = received._replace(refresh=received.refresh._replace(key=key))
+        self._answers[mark] = self._receive(received, message)
 
     def _fetch(self, asking: Asking) -> None:
         """Request all wanted values, wait, and pass on the answers."""

@@ -1,30 +1,131 @@
-"""A client of the broker, whose connection is restored whenever it breaks.
+"""The address of a broker, and a client of it, whose connection is restored whenever it breaks.
 
 The only file that knows paho. It speaks MQTT 5 where the broker can, and 3.1.1 where it cannot. No
 other file sees the difference, except that 3.1.1 has no fields for the topic of an answer
 (`Message.reply`) and for how long a message waited at the broker.
 """
 
+import os
 import socket
 import ssl
 import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
-from ...errors import PenstockError, Unreachable
+from ...errors import BadInput, PenstockError, Unreachable
 from ...extras import need
-from .address import Broker
 from .messages import BadPayload, Topics, check_name
 
+PORTS = {"mqtt": 1883, "mqtts": 8883}
+USER, PASSWORD = "PENSTOCK_MQTT_USER", "PENSTOCK_MQTT_PASSWORD"
 STEP = 0.05  # seconds to wait for the network at a time
 ECHO, ECHO_EVERY = b"echo", 0.5  # a message to ourselves, and how often it is sent (seconds)
 OLDER_AFTER = 3.0  # seconds without an answer to MQTT 5, after which 3.1.1 is tried
 SOON, LATER = 0.25, 8.0  # seconds until the next attempt to connect: at first, and at most
 WINDOW = 500  # messages that are passed to the network and not yet written
 YEAR = 365 * 24 * 3600  # seconds, after which a broker may remove what it retains
+
+
+@dataclass(frozen=True)
+class Broker:
+    """The address of a broker, and credentials that are never shown.
+
+    ca: a file with the certificates to trust, instead of those that the machine trusts.
+    certificate, private_key: files that prove our identity, where the broker asks for that.
+    """
+
+    host: str = "localhost"
+    port: int = 1883
+    tls: bool = False
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca: str | None = None
+    certificate: str | None = None
+    private_key: str | None = None
+
+    def __str__(self) -> str:
+        return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
+
+    def context(self) -> ssl.SSLContext:
+        """Return the settings of TLS: the broker's certificate is always checked."""
+        try:
+            context = ssl.create_default_context(cafile=self.ca)
+            if self.certificate:
+                context.load_cert_chain(self.certificate, self.private_key)
+        except (OSError, ssl.SSLError) as error:
+            files = ", ".join(filter(None, (self.ca, self.certificate, self.private_key)))
+            raise BadInput(f"the certificates in {files} cannot be read: {error}") from None
+        return context
+
+
+def find_broker(
+    address: str,
+    *,
+    user: str | None = None,
+    password_file: str | None = None,
+    ca: str | None = None,
+    certificate: str | None = None,
+    private_key: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Broker:
+    """Return the broker at an address; secrets come from the environment or from a file.
+
+    >>> find_broker("mqtts://broker.example", user="me", environment={})
+    Broker(host='broker.example', port=8883, tls=True, user='me', ...)
+    """
+    environment = os.environ if environment is None else environment
+    host, port, tls = _parse(address)
+    if not tls and (ca or certificate or private_key):
+        raise BadInput(f"certificates are for mqtts:// addresses, got {address}")
+    if private_key and not certificate:
+        raise BadInput("a private key needs its certificate; name that too")
+    user = user or environment.get(USER)
+    password = _read(password_file) if password_file else environment.get(PASSWORD)
+    if password and not user:
+        raise BadInput(f"a password needs its user; name one, or set {USER}")
+    return Broker(host, port, tls, user, password, ca, certificate, private_key)
+
+
+def _parse(address: str) -> tuple[str, int, bool]:
+    """Split an address.
+
+    >>> _parse("localhost:1884")
+    ('localhost', 1884, False)
+    """
+    parts = urlsplit(address if "://" in address else f"mqtt://{address}")
+    if parts.username or parts.password:
+        raise BadInput(
+            "the address of a broker must not hold a user or a password, which others could see;"
+            f" set {USER} and {PASSWORD}, or name a file"
+        )
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    rest = parts.path.strip("/") + parts.query + parts.fragment
+    if parts.scheme not in PORTS or not parts.hostname or port == 0 or rest:
+        raise BadInput(
+            "the address of a broker must read like mqtt://localhost:1883 or mqtts://HOST,"
+            f" got {address!r}"
+        )
+    return parts.hostname, port or PORTS[parts.scheme], parts.scheme == "mqtts"
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise BadInput(f"the password file {file} cannot be read: {said}") from None
+
+
+# ------------------------------------------------------------ the client
 
 
 class Message(NamedTuple):
@@ -73,11 +174,11 @@ def first_contact(
     """
     problem = ""
     for protocol, patience in ((5, min(timeout, OLDER_AFTER)), (4, timeout)):
-        visit = _Visit(broker, protocol, patience)
-        problem = visit.connect()
+        client = make_client(broker, protocol, _new_id())
+        problem, may_be_older = _try_to_connect(client, broker, patience)
         if not problem:
-            return protocol, visit.look(topic, echo) if topic else b""
-        if not visit.may_be_older:
+            return protocol, _read_retained(client, topic, echo, patience) if topic else b""
+        if not may_be_older:
             break
     raise Unreachable(
         f"no connection to an MQTT broker at {broker}: {problem}; check the address, or start one"
@@ -85,57 +186,46 @@ def first_contact(
     )
 
 
-class _Visit:
-    """One short connection."""
+def _try_to_connect(client: Any, broker: Broker, timeout: float) -> tuple[str, bool]:
+    """Return the problem, or an empty text, and whether an older protocol may be the way out."""
+    reasons: list[Any] = []
+    client.connect_timeout = timeout
+    client.on_connect = lambda _, __, flags, reason, more: reasons.append(reason)
+    try:
+        client.connect(broker.host, broker.port)
+    except ssl.SSLCertVerificationError as error:
+        return f"its certificate is not trusted ({error.verify_message})", False
+    except ssl.SSLError as error:
+        return f"TLS failed ({error.reason or error})", False
+    except TimeoutError:
+        return "it does not answer", False
+    except OSError as error:
+        return (error.strerror or str(error)).lower(), False
+    closed = _wait(client, timeout, lambda: bool(reasons))
+    if not reasons:
+        return "it closed the connection" if closed else "it does not answer", True
+    problem = str(reasons[0]).lower() if reasons[0].is_failure else ""
+    return problem, reasons[0] == "Unsupported protocol version"
 
-    def __init__(self, broker: Broker, protocol: int, timeout: float):
-        self.may_be_older = False
-        self._broker = broker
-        self._timeout = timeout
-        self._received: dict[str, bytes] = {}
-        self._reasons: list[Any] = []
-        self._client = make_client(broker, protocol, _new_id())
-        self._client.connect_timeout = timeout
-        self._client.on_connect = lambda _, __, flags, reason, more: self._reasons.append(reason)
-        self._client.on_message = lambda _, __, message: self._received.update(
-            {message.topic: message.payload}
-        )
 
-    def connect(self) -> str:
-        """Connect; return the problem, or an empty text."""
-        try:
-            self._client.connect(self._broker.host, self._broker.port)
-        except ssl.SSLCertVerificationError as error:
-            return f"its certificate is not trusted ({error.verify_message})"
-        except ssl.SSLError as error:
-            return f"TLS failed ({error.reason or error})"
-        except OSError as error:
-            late = isinstance(error, TimeoutError)
-            return "it does not answer" if late else (error.strerror or str(error)).lower()
-        closed = self._wait(lambda: bool(self._reasons))
-        if not self._reasons:
-            self.may_be_older = True
-            return "it closed the connection" if closed else "it does not answer"
-        reason = self._reasons[0]
-        self.may_be_older = reason == "Unsupported protocol version"
-        return str(reason).lower() if reason.is_failure else ""
+def _read_retained(client: Any, topic: str, echo: str, timeout: float) -> bytes:
+    """Return the message that is retained at a topic, and disconnect."""
+    received: dict[str, bytes] = {}
+    client.on_message = lambda _, __, message: received.update({message.topic: message.payload})
+    # The echo comes after all retained messages, since it is sent after the subscription.
+    client.subscribe([(topic, 0), (echo, 0)])
+    client.publish(echo, ECHO)
+    _wait(client, timeout, lambda: echo in received)
+    client.disconnect()
+    return received.get(topic, b"")
 
-    def look(self, topic: str, echo: str) -> bytes:
-        """Return the message that is retained at a topic, and disconnect."""
-        # The echo comes after all retained messages, since it is sent after the subscription.
-        self._client.subscribe([(topic, 0), (echo, 0)])
-        self._client.publish(echo, ECHO)
-        self._wait(lambda: echo in self._received)
-        self._client.disconnect()
-        return self._received.get(topic, b"")
 
-    def _wait(self, done: Callable[[], bool]) -> bool:
-        """Wait for a condition, up to the timeout; tell whether the broker has disconnected."""
-        ends = time.monotonic() + self._timeout
-        closed = False
-        while not (closed or done()) and time.monotonic() < ends:
-            closed = self._client.loop(timeout=STEP) != 0
-        return closed
+def _wait(client: Any, timeout: float, done: Callable[[], bool]) -> bool:
+    """Wait for a condition, up to the timeout; tell whether the broker has disconnected."""
+    ends, closed = time.monotonic() + timeout, False
+    while not (closed or done()) and time.monotonic() < ends:
+        closed = client.loop(timeout=STEP) != 0
+    return closed
 
 
 class Client:
@@ -227,19 +317,19 @@ class Client:
 
         A broker may process the disconnection before it has delivered our messages (amqtt does).
         """
-        if with_will and self.up and not self._speaks_5:
-            self._client.socket().shutdown(socket.SHUT_RDWR)
+        if not self._speaks_5:
+            if with_will and self.up:
+                self._client.socket().shutdown(socket.SHUT_RDWR)
+            else:
+                self._client.disconnect()
         else:
-            self._client.disconnect(self._reason(with_will))
+            from paho.mqtt.packettypes import PacketTypes
+            from paho.mqtt.reasoncodes import ReasonCode
+
+            said = "Disconnect with will message" if with_will else "Normal disconnection"
+            self._client.disconnect(ReasonCode(PacketTypes.DISCONNECT, said))
         self._client.loop_stop()
         self._up.clear()
-
-    def _reason(self, with_will: bool) -> Any:
-        from paho.mqtt.packettypes import PacketTypes
-        from paho.mqtt.reasoncodes import ReasonCode
-
-        said = "Disconnect with will message" if with_will else "Normal disconnection"
-        return ReasonCode(PacketTypes.DISCONNECT, said) if self._speaks_5 else None
 
     def _subscribe(self, topics: list[str]) -> None:
         """Subscribe to topics; retained messages come in the order of the topics."""

@@ -9,7 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 from ...errors import BadInput
-from ..interval import Interval, Refresh
+from ..interval_source import Interval, Refresh
 from ..rounding import down, is_rounded, up
 from ..rule import WHY
 
@@ -138,7 +138,7 @@ class BadPayload(ValueError):
     """An invalid message."""
 
 
-class Told(NamedTuple):
+class ReceivedRefresh(NamedTuple):
     """A refresh as it comes from the wire."""
 
     refresh: Refresh  # its times are those of the sender's clock
@@ -194,7 +194,7 @@ def write_refresh(
     return _write(record | {"mark": mark} if mark else record)
 
 
-def read_refresh(key: str, payload: bytes) -> Told:
+def read_refresh(key: str, payload: bytes) -> ReceivedRefresh:
     """Read a refresh of a key, or reject it.
 
     >>> read_refresh("a", b'{"value": "warm"}')
@@ -221,7 +221,7 @@ def read_refresh(key: str, payload: bytes) -> Told:
         max_silence=float(_number(record, "silence", 0)),
         rounded=rounded or is_rounded(value),
     )
-    return Told(refresh, _name(record, "source"), _text(record, "mark"))
+    return ReceivedRefresh(refresh, _name(record, "source"), _text(record, "mark"))
 
 
 def write_request(request: Request) -> bytes:

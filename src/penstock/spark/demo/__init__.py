@@ -2,12 +2,11 @@
 events that get their rows from a database.
 """
 
+from .joins import Demo, run_demo
 from .lookups import LookupDemo, compare_lookups, run_lookups
 from .picture import NAME, draw
-from .run import Demo, run_demo
-from .show import comparison, moral, watching
+from .show import comparison, moral, summarise, watching
 from .show_lookups import lookups_moral, lookups_table, summarise_lookups, telling
-from .summary import summarise
 
 __all__ = [
     "NAME",

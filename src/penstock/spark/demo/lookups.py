@@ -1,19 +1,66 @@
-"""The demonstration of lookups: one live enrichment per policy over the same events."""
+"""Events that get their rows from a database: the plane of every flight, from a table in SQLite."""
 
+import sqlite3
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+
+from ...extras import nycflights_folder
 from ...relations import Relation
-from ..enrich.figures import LookupMetrics
 from ..lookup import lookup
-from ..metrics import metrics
-from .planes import SCHEMA, TABLE, Flights, write_flights
+from ..metrics import LookupMetrics, metrics
+from .joins import read_flights, write_parts
 from .quiet import quiet_session
+
+SCHEMA = "tailnum string, carrier string, flight long"
+TABLE = "planes"
+COLUMNS = ("tailnum", "year", "manufacturer", "model", "seats")
+
+
+class Flights(NamedTuple):
+    """The events as files, one for every micro-batch, and the database."""
+
+    folder: Path
+    database: Path
+    events: int
+    planes: int  # rows of the table
+    parts: int
+
+
+def write_flights(folder: Path, months: int, parts: int) -> Flights:
+    """Write the flights of the first months in the order of their departures, and the planes."""
+    flights = read_flights(months).sort_by([("time_hour", "ascending")])
+    tail = flights["tailnum"]
+    tail = pc.if_else(pc.is_in(tail, pa.array(["", "NA"])), pa.scalar(None, tail.type), tail)
+    rows = flights.select(["carrier", "flight"]).add_column(0, "tailnum", tail)
+    ends = np.linspace(0, rows.num_rows, parts + 1).round().astype(int).tolist()
+    write_parts(folder / "events", rows, ends)
+    database = folder / "planes.db"
+    return Flights(folder / "events", database, rows.num_rows, _write_planes(database), parts)
+
+
+def _write_planes(path: Path) -> int:
+    planes = csv.read_csv(nycflights_folder() / "planes.csv").select(list(COLUMNS)).to_pylist()
+    with sqlite3.connect(path) as database:
+        database.execute(
+            f"CREATE TABLE {TABLE} (tailnum TEXT PRIMARY KEY, year TEXT, manufacturer TEXT, "
+            "model TEXT, seats INTEGER)"
+        )
+        places = ", ".join(["?"] * len(COLUMNS))
+        values = [tuple(plane[name] for name in COLUMNS) for plane in planes]
+        database.executemany(f"INSERT INTO {TABLE} VALUES ({places})", values)
+    database.close()
+    return len(planes)
+
 
 POLICIES = ("wtinylfu", "lru", "fifo")
 SHARE = 1 / 3  # of the table is cached
@@ -76,7 +123,7 @@ def _run(spark: Any, flights: Flights, policy: str, memory: int) -> LookupRun:
     )
     relation = Relation(f"sqlite:///{flights.database}", table=TABLE)
     query = (
-        lookup(events, relation, "tailnum", memory=memory, policy=policy)
+        lookup(events, relation, "tailnum", budget=memory, policy=policy)
         .writeStream.format("noop")
         .option("checkpointLocation", str(flights.folder.parent / f"checkpoint-{policy}"))
         .trigger(availableNow=True)

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import policies
-from .live import Run
-from .run import Demo
+from .joins import Demo, Run
 
 NAME = "recall-by-policy.png"
 INK, GREY = "#1d1d1f", "#5f6368"

@@ -1,0 +1,94 @@
+"""How long a new machine takes to be ready: first results with an empty cache of kernels.
+
+Every figure is the processor time of a new process, from its start, so that a busy machine hardly
+changes it; what a process beside compiles meanwhile is not counted, as no row waits for it. Cold:
+the cache folder is empty. Warm: the same again. The best of several runs is taken.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[1]
+IMPORT = "import penstock"
+HELP = "import sys; sys.argv[1:] = ['--help']; from penstock.cli import main; main()"
+JOIN = """
+import numpy as np
+from penstock import Join
+
+random = np.random.default_rng(1)
+side, key, time = random.integers(0, 2, 20_000), random.zipf(1.3, 20_000) % 3_000, np.arange(20_000)
+join = Join({policy!r}, 1_000, within=5_000)
+for start in range(0, {rows}, 10_000):
+    some = slice(start, min(start + 10_000, {rows}))
+    join.push(side[some], key[some], time[some])
+"""
+LIMITS = {  # seconds, on a quiet machine
+    "import penstock": 0.5,
+    "penstock --help": 0.7,
+    "Join('prob'), 1,000 rows": 3.0,
+    "Join(), 1,000 rows": 5.0,
+    "Join(), 10,000 rows": None,
+    "Join(), 20,000 rows": None,
+}
+WORK = {
+    "import penstock": IMPORT,
+    "penstock --help": HELP,
+    "Join('prob'), 1,000 rows": JOIN.format(policy="prob", rows=1_000),
+    "Join(), 1,000 rows": JOIN.format(policy="auto", rows=1_000),
+    "Join(), 10,000 rows": JOIN.format(policy="auto", rows=10_000),
+    "Join(), 20,000 rows": JOIN.format(policy="auto", rows=20_000),
+}
+TIMED = """
+import atexit, sys
+from time import process_time
+atexit.register(lambda: print(process_time(), file=sys.stderr))
+"""
+
+
+def processor_time(code: str, folder: str) -> float:
+    """Return the seconds of processor time that a new process takes for some code."""
+    env = os.environ | {"PENSTOCK_CACHE_DIR": folder, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", TIMED + code], env=env, capture_output=True, text=True, check=True
+    )
+    return float(done.stderr.split()[-1])
+
+
+def measure(code: str, runs: int) -> dict[str, float]:
+    """Return the least processor time of some runs, cold and warm."""
+    cold, warm = [], []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            cold.append(processor_time(code, folder))
+            warm.append(processor_time(code, folder))
+    return {"cold": round(min(cold), 2), "warm": round(min(warm), 2)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    table = Table("", "cold s", "warm s", "at most")
+    found = {}
+    for name, code in WORK.items():
+        found[name] = each = measure(code, asked.runs)
+        limit = LIMITS[name]
+        table.add_row(name, f"{each['cold']:.2f}", f"{each['warm']:.2f}", str(limit or ""))
+    Console().print(table)
+    if asked.json is not None:
+        machine = platform.processor() or platform.machine()
+        asked.json.write_text(json.dumps({"machine": machine, "processor_seconds": found}))
+
+
+if __name__ == "__main__":
+    main()

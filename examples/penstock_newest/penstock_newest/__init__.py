@@ -1,0 +1,1 @@
+"""A policy for Penstock in a package of its own."""

@@ -1,0 +1,62 @@
+"""Which policies are in force in many engines: what each bucket of a query reports of `auto`.
+
+Names cannot be added up, so that each policy has numbers of its own.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...policies import known, tried_by_auto
+
+if TYPE_CHECKING:
+    from ..base import Engine
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Which policies are in force, over all buckets."""
+
+    buckets: dict[str, int]  # in how many each policy is in force
+    scores: dict[str, float]  # what each that is tried finds in miniature, beside those in force
+    switches: int
+
+
+def names(problem: str) -> list[str]:
+    """Return the names of the counters for a problem."""
+    ruling = [f"rules_{policy.name}" for policy in known() if problem in policy.problems]
+    scores = [f"{what}_{name}" for name in tried_by_auto(problem) for what in ("more", "beside")]
+    return [*ruling, *scores, "switches"]
+
+
+def counters(engine: "Engine", problem: str) -> dict[str, float]:
+    """Return what one engine adds to the counters.
+
+    >>> from penstock.engine import Join
+    >>> found = counters(Join("auto", 100, within=10), "joining")
+    >>> found["rules_rate"], found["rules_prob"], found["switches"]
+    (1.0, 0.0, 0.0)
+    """
+    counted = dict.fromkeys(names(problem), 0.0)
+    if f"rules_{engine.in_force.policy.name}" in counted:
+        counted[f"rules_{engine.in_force.policy.name}"] = 1.0
+    chooser = engine.chooser
+    if chooser is not None:
+        counted["switches"] = float(chooser.switches)
+        for name, (more, beside) in chooser.standing().items():
+            counted[f"more_{name}"], counted[f"beside_{name}"] = more, beside
+    return counted
+
+
+def read(row: dict[str, Any]) -> Ruling:
+    """Return what the sums of the counters say."""
+    ruling = [name.removeprefix("rules_") for name in row if name.startswith("rules_")]
+    tried = [name.removeprefix("more_") for name in row if name.startswith("more_")]
+    return Ruling(
+        {name: int(row[f"rules_{name}"]) for name in ruling if row[f"rules_{name}"]},
+        {
+            name: round(1 + row[f"more_{name}"] / row[f"beside_{name}"], 4)
+            for name in tried
+            if row[f"beside_{name}"]
+        },
+        int(row["switches"]),
+    )

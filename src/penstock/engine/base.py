@@ -1,0 +1,354 @@
+"""What a join and a cache have in common: a budget, tables that grow, a policy that may change.
+
+An engine takes a batch in chunks (`_chunks`). Before each its tables are made large enough; after
+it the policy may think (`Policy.refresh`), and with `auto` another one may be put in force, which
+is shown the last arrivals once more before it decides anything. A policy that met the held tuples
+only now would know nothing of how often their keys came or when they last matched, and would evict
+the wrong ones until it had learned.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from .. import policies
+from ..errors import BadInput
+from ..kernel.indirect import through
+from ..kernel.jit import is_ready
+from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, grown
+from .adapt.chooser import Chooser, make_pilot
+from .adapt.miniatures import Candidate, Columns
+from .adapt.pilot import Pilot, Tuner
+from .footprint import Footprint
+from .saved import FORMAT, chosen_before, first_budget, nbytes
+
+CHUNK = 65_536  # rows between two looks at whether the tables must grow
+NO_LIMIT = 2**62
+FIRST, FIRST_SIZED = 1024, 64  # slots to begin with
+
+_ready: set[Any] = set()  # kernels that this process has compiled or loaded,
+_asked_for: set[Any] = set()  # and those that are compiled beside
+
+
+class Resumed(NamedTuple):
+    """What an engine that goes on has of the saved one."""
+
+    same: bool  # the policy, and what is found of it
+    resized: bool  # the budget is another
+    kept: bool  # what the policy remembers
+
+
+class Engine:
+    """A bounded memory of tuples under a policy."""
+
+    kind: ClassVar[str]  # as saved states name it
+    problem: ClassVar[str]  # JOINING or CACHING
+    alike: ClassVar[bool]  # shown all keys, a miniature would find what the engine itself does
+    footprint: Footprint
+    _tables: Any  # of the kernel; `held`, `free` and `counts` are among them
+    _pilot: Pilot
+    _budgets: list[int]  # rows, or bytes for rows, of each memory
+    _scales: list[int]  # rows that each memory is expected to hold
+    _states: tuple[Any, ...]  # of the policy, one for each memory
+    _shares: tuple[float, ...] | None = None  # of the memories; None: there is one for all
+    is_miniature = False  # many policies in little use: kernels are not compiled for each of them
+
+    def __init__(
+        self,
+        policy: str | Policy | Configured,
+        budget: int | None,
+        sized: bool,
+        in_bytes: bool,
+        seed: int,
+    ):
+        if budget is not None and budget < 1:
+            raise BadInput(f"budget must be at least 1, got {budget}")
+        chosen = policies.choose(policy, self.problem)
+        self.chosen = chosen if budget is not None else Configured(KEEP_ALL, {})
+        self.budget = budget
+        self.sized = sized or in_bytes
+        self.in_bytes = in_bytes and budget is not None
+        self.seed = seed
+
+    def _start(self) -> None:
+        """Begin with empty tables, when the footprint and the budgets are known."""
+        first = FIRST_SIZED if self.sized else FIRST
+        self._tables = self._make_tables(min(first, sum(self._budgets)))
+        self._pilot = make_pilot(self)
+        self._states = self._fresh_states()
+
+    # What each kind of engine does in its own way.
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, saved: dict[str, np.ndarray]) -> Self:
+        """Return an engine that goes on where `save` left off."""
+
+    @abstractmethod
+    def save(self, copy: bool = True) -> dict[str, np.ndarray]:
+        """Return the whole state as plain arrays."""
+
+    @property
+    @abstractmethod
+    def attained(self) -> int:
+        """How much of its goal the engine has reached so far."""
+
+    @property
+    @abstractmethod
+    def _used(self) -> int:
+        """How much is used of what the budget leaves for rows."""
+
+    @abstractmethod
+    def _make_tables(self, capacity: int) -> Any:
+        """Return empty tables."""
+
+    @abstractmethod
+    def _grown_tables(self, old: dict[str, Any], capacity: int) -> Any:
+        """Return larger tables; nothing else may refer to the `old` ones, which are dropped."""
+
+    @abstractmethod
+    def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
+        """Return what the policy knows when the state of a memory is made."""
+
+    @abstractmethod
+    def _terms(self) -> dict[str, Any]:
+        """Return all that its kernel depends on, as `warm.compile_for` takes it."""
+
+    @abstractmethod
+    def _candidates(self) -> tuple[Candidate, ...]:
+        """Return what `auto` chooses from."""
+
+    @abstractmethod
+    def _miniature(self, candidate: Candidate, share: float) -> "Engine":
+        """Return an engine like this one, under a candidate, for a share of the keys."""
+
+    def _fit(self, miniature: "Engine", candidate: Candidate, share: float) -> None:
+        """Bring a miniature to the size that it would be made in now."""
+
+    @abstractmethod
+    def _show(self, columns: Columns) -> None:
+        """Take rows that another engine has taken, and list no results."""
+
+    @abstractmethod
+    def _replay(self, columns: Columns) -> None:
+        """Let the policy, which knows nothing yet, learn from the last rows and what is held."""
+
+    def _lay_out(self, candidate: Candidate) -> None:
+        """Divide the memory as a candidate has it."""
+
+    def _move_lanes(self) -> None:
+        """Bring the memories of a new layout nearer to their sizes."""
+
+    # What all do alike.
+
+    @property
+    def in_force(self) -> Configured:
+        """The policy in force now, with its parameters, also those found by itself."""
+        return self._pilot.in_force
+
+    @property
+    def chooser(self) -> Chooser | None:
+        """What chooses the policy, with `auto`."""
+        return self._pilot if isinstance(self._pilot, Chooser) else None
+
+    def explain(self) -> dict[str, object]:
+        """Return what is in force, and with `auto` since when, why, and what else was tried."""
+        return self._pilot.explain()
+
+    @property
+    def held(self) -> int:
+        """How many tuples are held."""
+        return self._capacity - int(self._tables.free[0])
+
+    @property
+    def used(self) -> int:
+        """Rows held, or what the budget counts instead: sizes, or all bytes that are taken."""
+        return self._used + self.footprint.fixed
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays that are kept, also for what `auto` tries beside."""
+        return nbytes(self._tables, self._states) + self._pilot.nbytes
+
+    @property
+    def _capacity(self) -> int:
+        """How many slots there are, by the stack of the free ones."""
+        return len(self._tables.free) - 1
+
+    def _live(self) -> np.ndarray:
+        """Return the slots in use, in the order in which their tuples were kept."""
+        free = self._tables.free
+        used = np.ones(self._capacity, bool)
+        used[free[1 : 1 + free[0]]] = False
+        slots = np.flatnonzero(used)
+        return slots[np.argsort(self._tables.held.at["born"][slots])]
+
+    def _claim_slots(self, live: np.ndarray) -> None:
+        """Leave on the stack of free slots exactly those that are not in `live`."""
+        free, idle = self._tables.free, np.ones(self._capacity, bool)
+        idle[live] = False
+        unused = np.flatnonzero(idle)[::-1]
+        free[0] = len(unused)
+        free[1 : 1 + len(unused)] = unused
+
+    def _unmarked(self) -> np.ndarray:
+        """Return a False for every slot, the waiting room included."""
+        return np.zeros(self._capacity + 1, bool)
+
+    def _pick(self, compiled: Callable[[Policy], Any], rest: tuple) -> tuple[Any, tuple[Any, ...]]:
+        """Return the kernel that takes rows and the states to call it with.
+
+        `compiled` returns the one for a policy, and `rest` are its arguments after the states. The
+        kernel of a policy that `auto` has chosen may have to be compiled yet: that is done beside,
+        and meanwhile the kernel of the miniatures serves.
+        """
+        if self.is_miniature:
+            policy, states = self._any_hooks()
+            return compiled(policy), states
+        own = compiled(self._pilot.policy)
+        if own in _ready:
+            return own, self._states
+        if self.chooser is None or is_ready(own, (self._tables, self._states_given, *rest)):
+            _ready.add(own)
+            return own, self._states
+        if own not in _asked_for:
+            from .warm import compile_beside  # which knows all engines
+
+            _asked_for.add(own)
+            compile_beside(self._terms())
+        policy, states = self._any_hooks()
+        return compiled(policy), states
+
+    def _any_hooks(self) -> tuple[Policy, tuple[Any, ...]]:
+        """Return what stands for the policy in kernels that serve all policies, and its states."""
+        return through(self._pilot.policy, self._states, self._tables.held)
+
+    @property
+    def _states_given(self) -> Any:
+        """The states as the kernel that takes rows is given them."""
+        return self._states
+
+    def _fresh_states(self, scales: Sequence[int] | None = None) -> tuple[Any, ...]:
+        """Return empty states; `scales` are those of the memories, if nothing else is said."""
+        make, capacity = self._pilot.acting.make_state, self._capacity
+        scales = self._scales if scales is None else scales
+        return tuple(make(self._setup(capacity, each, n)) for n, each in enumerate(scales))
+
+    def _chunks(
+        self, shown: Columns, key: np.ndarray, steps: np.ndarray | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Return from where to where to take the rows of a batch, and go on when they were taken.
+
+        `shown` is what a miniature has to know of the rows. Rows that are equal in `steps` stay
+        together.
+        """
+        self._pilot.watch(shown, key)
+        start, count = 0, len(key)
+        while start < count:
+            stop = self._pilot.stop(min(start + CHUNK, count, start + self._most_arrivals()))
+            while steps is not None and stop < count and steps[stop] == steps[stop - 1]:
+                stop += 1
+            self._reserve(stop - start)
+            yield start, stop
+            self._refresh()
+            if self._pilot.learn(shown, start, stop, self.attained):
+                self._follow()
+            if self._pilot.looked:
+                self._move_lanes()
+            start = stop
+
+    def _most_arrivals(self) -> int:
+        """Return how many arrivals may be taken before the policy must think."""
+        pause = self._pilot.policy.pause
+        return NO_LIMIT if pause is None else max(1, min(map(pause, self._states)))
+
+    def _refresh(self) -> None:
+        """Let the policy think, if that is due."""
+        pause, refresh = self._pilot.policy.pause, self._pilot.policy.refresh
+        if pause is not None and refresh is not None:
+            self._states = tuple(
+                each if pause(each) > 0 else refresh(each) for each in self._states
+            )
+
+    def _follow(self) -> None:
+        """Go on as the pilot says: under other parameters, or under another policy."""
+        if isinstance(self._pilot, Tuner):
+            self._states = tuple(map(self._pilot.adopted, self._states))
+            return
+        assert isinstance(self._pilot, Chooser)
+        self._lay_out(self._pilot.candidate)
+        self._states = self._fresh_states()
+        lately = self._pilot.lately
+        self._reserve_states(len(lately[0]))
+        self._replay(lately)
+        self._refresh()
+
+    def _reserve(self, arrivals: int) -> None:
+        """Make sure that the next `arrivals` rows find room in every table."""
+        if not self.sized:  # bytes do not tell how many slots they need: the kernel does
+            capacity, most = self._capacity, sum(self._budgets)
+            wanted = min(self.held + arrivals, most)
+            if wanted > capacity:
+                self._grow(max(wanted, min(capacity * 3 // 2, most)))
+        self._reserve_states(arrivals)
+
+    def _reserve_states(self, arrivals: int) -> None:
+        reserve = self._pilot.policy.reserve
+        if reserve is not None:
+            self._states = tuple(reserve(each, arrivals) for each in self._states)
+
+    def _grow_by_size(self, least: int = 1) -> None:
+        """Add slots where all are taken and the budget in bytes is not: `least` at least.
+
+        Half as many again, but hardly more than the budget will hold of rows such as these.
+        """
+        capacity = self._capacity
+        could = sum(self._budgets) * self.held // max(1, self._used) - capacity
+        self._grow(capacity + max(least, 16, capacity // 32, min(capacity // 2, could)))
+
+    def _grow(self, capacity: int) -> None:
+        old = self._tables._asdict()
+        del self._tables  # so that each part is dropped as soon as there is a larger one
+        self._tables = self._grown_tables(old, capacity)
+        # Only what there is for each slot grows: the rest need not be made for its scale again.
+        fresh = self._fresh_states([1] * len(self._scales))
+        self._states = tuple(grown(a, b) for a, b in zip(self._states, fresh, strict=True))
+
+    def _header(self) -> dict[str, Any]:
+        """Return what a saved state says of itself."""
+        return {
+            "format": FORMAT,
+            "engine": self.kind,
+            "policy": self.chosen.policy.name,
+            "params": self.chosen.params,
+            "budget": self.budget,
+            "scale": self._scales[0] if self.problem == CACHING else self.footprint.rows,
+            "sized": self.sized,
+            "in_bytes": self.in_bytes,
+            "charge": self.footprint.charge,
+            "seed": self.seed,
+            "capacity": self._capacity,
+        }
+
+    def _resume(
+        self, saved: dict[str, np.ndarray], header: dict[str, Any], unlike: bool = False
+    ) -> Resumed:
+        """Go on with the policy that was in force, unless the engine is `unlike` the saved one.
+
+        The tables of a policy keep the scale that they were made for, unless a budget that counts
+        them has become smaller: then the policy begins anew.
+        """
+        same = str(self.chosen) == str(chosen_before(header)) and self._pilot.is_like(saved)
+        same = same and not unlike
+        resized = self.budget != first_budget(header) or bool(header.get("recounted"))
+        kept = same and not (self.in_bytes and header.get("scale", 0) > self.footprint.rows)
+        if same:
+            self._pilot.load(saved, resized)
+            if isinstance(self._pilot, Chooser):
+                self._lay_out(self._pilot.candidate)
+            if kept:
+                self._scales = header.get("scales", [header["scale"]])
+            self._states = self._fresh_states()
+        return Resumed(same, resized, kept)

@@ -1,0 +1,213 @@
+"""What an engine takes in memory, worked out from the arrays that it makes.
+
+A budget in bytes counts everything: payloads, slots, index, what policies remember, statistics, and
+with `auto` the shadow caches and the last rows. What grows with the rows held is charged to each of
+them, beside its payload. The rest is taken off the budget before any row is held: it depends on the
+scale, which is how many rows the budget will hold if payloads are of `PAYLOAD` bytes.
+
+Hash tables double, so what a row takes is counted where they have just done so: bytes are never
+more than is counted, and often less.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import BadInput
+from ..kernel.policy import CACHING, JOINING, UNKNOWN_SCALE, Configured, Setup
+from . import lookup_kernel
+from .adapt.miniatures import ROOM, looks_of, room_for
+from .join_kernel import Form
+from .join_upkeep import make_tables
+from .saved import nbytes
+
+PAYLOAD = 100  # bytes of a row's payload, assumed where statistics are given their share
+SIZE = 100  # of a row, assumed where sizes of some unit do not tell how many rows there will be
+STEEP = (4097, 5462, 6830)  # rows from which on a table may double
+FLAT = (1, 64, 512, 4096)  # rows at which what there is in any case is looked for
+SPARE = 33 / 32  # slots for each row held: tables are a little larger than they need be
+ROOMS = (ROOM, ROOM // 2, ROOM // 4)  # tuples in a miniature
+PART = 4  # of a budget that may go into miniatures and what they need, as a divisor
+ALL = 1 << 40  # arrivals for which every table has grown as far as it may
+
+
+class Line(NamedTuple):
+    """Bytes: at most fixed + slot x slots + scale x rows that statistics are made for."""
+
+    fixed: float
+    slot: float
+    scale: float
+
+    def at(self, rows: float) -> float:
+        """Return the bytes of a memory of so many rows, with statistics for as many."""
+        return self.fixed + (self.slot + self.scale) * rows
+
+
+class Footprint(NamedTuple):
+    """How a budget in bytes is divided."""
+
+    rows: int  # the scale
+    room: int  # tuples in a miniature; 0: there is no room for any
+    charge: int  # bytes for each row held, beside its payload
+    fixed: int  # bytes that are taken off the budget
+
+
+def line_of(measure: Callable[[int, int], int]) -> Line:
+    """Return the line that `measure(slots, scale)`, in bytes, lies below."""
+    base = STEEP[0]
+    slot = max((measure(2 * x, base) - measure(x, base)) / x for x in STEEP)
+    scale = max((measure(base, 2 * x) - measure(base, x)) / x for x in STEEP)
+    fixed = max(measure(x, x) - (slot + scale) * x for x in FLAT)
+    return Line(max(0.0, fixed), max(0.0, slot), max(0.0, scale))
+
+
+def highest(lines: list[Line]) -> Line:
+    """Return a line above all of them, for memories that hold about as many rows as their scale."""
+    fixed, slot, _ = (max(column) for column in zip(*lines, strict=True))
+    return Line(fixed, slot, max(line.slot + line.scale for line in lines) - slot)
+
+
+def grown_state(chosen: Configured, setup: Setup) -> Any:
+    """Return the state of a policy whose own tables have grown as far as they may."""
+    state, reserve = chosen.make_state(setup), chosen.policy.reserve
+    return state if reserve is None else reserve(state, ALL)
+
+
+def divided(
+    budget: int, line: Line, beside: Callable[[int], float], scale: int | None, room: int
+) -> Footprint:
+    """Return how to divide a budget; `beside(rows)` is what else there is for a scale."""
+    charge = int(np.ceil(line.slot * SPARE))
+
+    def fixed(rows: int) -> int:
+        return int(np.ceil(line.fixed + line.scale * rows + beside(rows)))
+
+    def whole(rows: int) -> int:
+        return fixed(rows) + rows * (charge + PAYLOAD)
+
+    rows = scale
+    if rows is None:
+        rows = max(1, bisect_right(range(1, budget + 1), budget, key=whole))
+    return Footprint(rows, min(room, rows), charge, fixed(rows))
+
+
+def footprint(
+    budget: int,
+    chosen: Configured,
+    families: list[list[Configured]],
+    lines: Sequence[Callable[[Configured], Line]],
+    scale: int | None,
+    row: int,
+    what: str,
+) -> Footprint:
+    """Return how a budget in bytes is divided.
+
+    `families` are what `auto` chooses from, else none. Each of `lines` tells what a policy takes in
+    one layout, the first in that of the miniatures. `row` bytes are remembered of the last rows.
+    Miniatures are made smaller where they would take more than a part of the budget; `auto` does
+    without where that is not enough.
+    """
+    tried = [family[0] for family in families if not family[0].policy.ordered]
+    small = [lines[0](one) for one in tried] or [lines[0](chosen.starting)] * len(chosen.candidates)
+    found = None
+    for room in ROOMS if families or chosen.is_tuned else ():
+        line = highest([each(one) for one in tried or [chosen.starting] for each in lines])
+        beside = _beside(small, row, room, bool(families))
+        found = divided(budget, line, beside, scale, room)
+        if beside(found.rows) <= budget / PART:
+            break
+    else:
+        if families or not chosen.is_tuned:
+            alone = tried[0] if families else chosen
+            found = divided(budget, lines[0](alone), lambda rows: 0.0, scale, 0)
+    assert found is not None
+    least = found.fixed + found.charge + PAYLOAD
+    if budget < least:
+        raise BadInput(
+            f"{what} takes {least:,} bytes with a single row, and may take {budget:,}; raise the "
+            "budget, choose a policy that remembers less, or use fewer buckets"
+        )
+    return found
+
+
+def _beside(lines: list[Line], row: int, room: int, choosing: bool) -> Callable[[int], float]:
+    """Return what is taken, for a scale, by miniatures and by the rows that wait for them.
+
+    `auto` tries at most the first of each family at a time, and one more; and it remembers the last
+    rows, with a little more than are wanted.
+    """
+
+    def beside(rows: int) -> float:
+        taken = sum(line.at(min(room, rows)) for line in lines) + row * looks_of(room)
+        if choosing:
+            taken += highest(lines).at(min(room, rows)) + 1.25 * row * room_for(rows)
+        return taken
+
+    return beside
+
+
+def plain_footprint(budget: int | None, sized: bool, scale: int | None) -> Footprint:
+    """Return how a budget is divided that counts rows, or sizes of rows: all of it is for rows."""
+    rows = UNKNOWN_SCALE if budget is None else max(1, budget // SIZE) if sized else budget
+    if scale is not None and (sized or budget is None):
+        rows = scale
+    return Footprint(rows, min(rows, ROOM), 0, 0)
+
+
+def join_footprint(
+    budget: int,
+    chosen: Configured,
+    form: Form,
+    models: tuple[Any, ...] | None,
+    families: list[list[Configured]],
+    free: bool,
+    scale: int | None,
+) -> Footprint:
+    """Return how a join's budget in bytes is divided; `free`: `auto` chooses the layout too."""
+    forms = [form, form._replace(lanes=form.shape.streams)] if free else [form]
+    lines = [partial(engine_line, form=each, models=models) for each in forms]
+    row = 1 + 8 * form.shape.attributes + 8 + 8 + 8  # stream, keys, time, deadline, size
+    return footprint(budget, chosen, families, lines, scale, row, f"a join under {chosen}")
+
+
+def cache_footprint(
+    budget: int,
+    chosen: Configured,
+    models: tuple[Any, ...] | None,
+    families: list[list[Configured]],
+    scale: int | None,
+) -> Footprint:
+    """Return how a cache's budget in bytes is divided."""
+    lines = [partial(engine_line, models=models)]
+    return footprint(budget, chosen, families, lines, scale, 16, f"a cache under {chosen}")
+
+
+def engine_line(
+    chosen: Configured, form: Form | None = None, models: tuple[Any, ...] | None = None
+) -> Line:
+    """Return what a join of some form takes under a policy, or a cache, which has none.
+
+    It is worked out once, if no models are given.
+    """
+
+    def measure(slots: int, scale: int) -> int:
+        if form is None:
+            setup = Setup(slots, scale, problem=CACHING, models=models)
+            return nbytes(lookup_kernel.make_tables(slots, sized=True), grown_state(chosen, setup))
+        rows = max(1, scale // form.lanes)
+        setup = Setup(slots, rows, 0, form.shape, form.together, JOINING, models)
+        states = [grown_state(chosen, setup) for _ in range(form.lanes)]
+        return nbytes(make_tables(form, slots, [1] * form.lanes), states)
+
+    if models is not None:
+        return line_of(measure)
+    known = str(chosen), form
+    if known not in _known:
+        _known[known] = line_of(measure)
+    return _known[known]
+
+
+_known: dict[tuple[str, Form | None], Line] = {}

@@ -1,0 +1,889 @@
+"""Join streams inside a hard memory budget: batches in, row numbers of the results out.
+
+Payloads stay outside: a row is known by its number, counted over everything pushed, and whatever
+holds the payloads looks the numbers up. Two tuples match when their keys are equal and their
+times lie within the window; the match is produced when the later arrival finds the earlier one
+still held; what has expired is removed first; after every arrival what is held fits the budget.
+
+Outer joins also return rows that leave the memory without a match, for whatever reason, so that no
+row of a preserved side is lost: the kernel writes departures down, and what becomes of them is
+decided here.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import policies
+from ..errors import BadInput
+from ..kernel.gains import GOALS, PAIRS, ROWS
+from ..kernel.policy import JOINING, Configured, Policy, Setup
+from ..kernel.shape import TWO_WAY, Joins, Shape
+from . import join_kernel, join_upkeep
+from .adapt.chooser import cold_share
+from .adapt.miniatures import Candidate, Columns, candidates
+from .base import CHUNK, NO_LIMIT, Engine
+from .batch import Window, make_dropping, prepare
+from .footprint import join_footprint, plain_footprint
+from .join_kernel import (
+    BUDGET,
+    COMPLETED,
+    COUNT,
+    EXPIRED,
+    LIST,
+    MATCHED,
+    NEVER,
+    NOW,
+    TALLY,
+    TOGETHER,
+    USED,
+    Rows,
+    read_departures,
+)
+from .saved import arguments, by_stream, header_of, load_join, recounted, save_join, unpack_header
+from .shares import moved, parts_of, split_budget
+from .standings import FOUND
+
+if TYPE_CHECKING:
+    from ..models import Model
+
+PART = 2 * CHUNK  # results in one part of `push_parts`, about
+OUTSIDE = ("arrived", "dropped", "late", "null")  # counted before rows are taken
+INSIDE = ("matched", "expired", "evicted", "refused")  # the first columns of the kernel's counts
+INNER, LEFT, RIGHT, FULL, SEMI, ANTI = HOWS = ("inner", "left", "right", "full", "semi", "anti")
+ALL, FIRST, ONE = MATCHING = ("all", "first", "one")
+PRESERVED = {LEFT: (True, False), ANTI: (True, False), RIGHT: (False, True), FULL: (True, True)}
+
+
+class Matches(NamedTuple):
+    """The results of one push."""
+
+    rows: (
+        np.ndarray
+    )  # int64[n, legs of the widest join]: row numbers in the order of legs; -1 pads,
+    # and stands for the partner that a row of an outer join did not find
+    join: np.ndarray  # int64[n]: which join each result belongs to
+
+
+class Join(Engine):
+    """A join of two or more streams, with as much memory as it is given.
+
+    >>> join = Join(policy="fifo", budget=2, within=10)
+    >>> join.push(side=[0, 1, 1], key=[7, 7, 8], time=[0, 1, 2]).rows.tolist()
+    [[0, 1]]
+    >>> join.counters["evicted"].tolist()
+    [1, 0]
+
+    Args:
+        policy: str, `Policy` or `Configured`; default `"auto"`. What decides which row is evicted:
+            the name of a policy, with parameters as in `"gdj:percentile=0.9"`. Of some the
+            parameters can be found while the join runs: `"gdj:percentile=auto"`. With `"auto"` the
+            policy itself is, and the layout: `explain()` tells which, and why.
+        budget: int or None; default None. The rows that may be held; None for all that the window
+            needs. With `sized` the sum of their sizes. With `in_bytes` the bytes that the join may
+            take in all.
+        goal: `"pairs"`, `"rows"` or None; default None. What to get the most of: results, or rows
+            that are in at least one result. It decides what is evicted, never which results are
+            correct. None: results of an inner join that finds all matches, else rows.
+        within: int, pair of int, or None; default None. The window: how far apart the times of
+            matching rows may lie, or with `window="count"` how many tuples of its stream a window
+            holds. A pair (low, high): in a join of two streams the time of the right row minus that
+            of the left one is from low to high. None: rows never expire.
+        how: `"inner"`, `"left"`, `"right"`, `"full"`, `"semi"` or `"anti"`; default `"inner"`. In a
+            join of two streams, which rows without a match are results too: with -1 as the other
+            row, when they leave the memory. A semi join returns each left row that has a match
+            once, an anti join those that have none; both with -1 as the right row.
+        match: `"all"`, `"first"` or `"one"`; default `"all"`. In a join of two streams, how many
+            partners a row can have: all that match; a left row only the first that arrives; or
+            every row one. A row that has its only partner leaves the memory at once.
+        window: `"time"` or `"count"`; default `"time"`. What the window is measured in.
+        joins: tuple of joins; default two streams that meet on one attribute. Which streams meet on
+            which attributes; see `penstock.kernel.shape`.
+        layout: `"unified"` or `"split"`; default `"unified"`. One memory for all streams, or one
+            memory per stream.
+        shares: sequence of float or None; default None, equal shares. With `layout="split"` the
+            share of the budget that each stream has; they sum to 1.
+        delay: int or None; default None. How late a row may come; None: rows must come in the order
+            of time.
+        clock: `"slowest"` or `"fastest"`; default `"slowest"`. With a delay, which stream sets the
+            clock: the slowest (no stream that lags behind the others loses rows; one that falls
+            silent halts expiry), or the fastest.
+        drop: float from 0 to below 1; default 0. The chance of a row to be dropped as it comes, as
+            if it had never come.
+        together: bool; default False. The discrete-time model, in which rows of equal time do not
+            match each other.
+        sized: bool; default False. Rows have sizes of any unit, and the budget counts these alone.
+        in_bytes: bool; default False. The budget is in bytes and counts everything: the payloads,
+            whose sizes are passed to `push`, and slots, index, what policies remember and with
+            `auto` all that is tried beside, which the join counts itself (`engine.footprint`).
+        seed: int; default 0. The seed of everything that is drawn at random.
+        models: sequence of `penstock.models.Model`, one per stream, or None; default None. What is
+            known of each stream beforehand, for policies that use it.
+        scale: int or None; default None. About how many rows will be held, where sizes do not tell.
+    """
+
+    kind, problem, alike = "join", JOINING, True
+
+    def __init__(
+        self,
+        policy: str | Policy | Configured = policies.DEFAULT,
+        budget: int | None = None,
+        *,
+        goal: str | None = None,
+        within: int | tuple[int, int] | None = None,
+        how: str = INNER,
+        match: str = ALL,
+        window: str = "time",
+        joins: Joins = TWO_WAY,
+        layout: str = "unified",
+        shares: Sequence[float] | None = None,
+        delay: int | None = None,
+        clock: str = "slowest",
+        drop: float = 0.0,
+        together: bool = False,
+        sized: bool = False,
+        in_bytes: bool = False,
+        seed: int = 0,
+        models: "Sequence[Model] | None" = None,
+        scale: int | None = None,
+    ) -> None:
+        goal = default_goal(how, match) if goal is None else goal
+        _check(goal, within, window, layout, delay, clock, drop, together)
+        shape = Shape(joins)
+        _check_partners(how, match, within, window, together, shape)
+        super().__init__(policy, budget, sized, in_bytes, seed)
+        lanes = shape.streams if layout == "split" else 1
+        self._first_budget = budget  # which samples and tables go by
+        self.within = tuple(within) if isinstance(within, list) else within
+        self.how = how
+        self.match = match
+        self.delay = delay
+        self.clock = clock
+        self.goal = goal
+        self.models = None if models is None else tuple(models)
+        self._dropping = make_dropping(drop, seed)
+        self._slowest = clock == "slowest" and delay is not None and window == "time"
+        self._asked_layout = layout
+        # Without a budget nothing is evicted, so that there is nothing to weigh.
+        rows = goal == ROWS and budget is not None
+        counting = window == "count"
+        single = match != ALL or how in (SEMI, ANTI), match == ONE
+        self._preserved = np.array(PRESERVED.get(how, (False,) * shape.streams))
+        told = bool(self._preserved.any())
+        self.form = join_kernel.Form(
+            shape, lanes, counting, together, self.sized, rows, single if any(single) else (), told
+        )
+        self.footprint = plain_footprint(budget, self.sized, scale)
+        if budget is not None and in_bytes:
+            tried = self._families() if self.chosen.policy is policies.AUTO else []
+            self.footprint = join_footprint(
+                budget, self.chosen, self.form, self.models, tried, self._is_free, scale
+            )
+        self._budgets = [NO_LIMIT] * lanes
+        if budget is not None:
+            self._budgets = split_budget(self._for_rows(budget), lanes, shares)
+        whole = sum(self._budgets)
+        self._proportion = tuple(each / whole for each in self._budgets)
+        self._scales = self._scales_of(self._budgets)
+        self._next_row = 0
+        self.late_until: int | None = None  # where others say up to which time rows come too late
+        self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
+        self._dropped = np.zeros(shape.streams, np.int64)
+        self._alone = np.zeros((2, shape.streams), np.int64)  # unmatched, and those of them evicted
+        self._due = np.zeros((0, shape.sides), np.int64)  # results of one row, not yet returned
+        self._told = np.full(shape.streams, NEVER)  # by `advance`
+        self._start()
+
+    def push(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        end: npt.ArrayLike | None = None,
+        null: npt.ArrayLike | None = None,
+        size: npt.ArrayLike | None = None,
+        emit: bool = True,
+    ) -> Matches:
+        """Take a batch and return what it matched.
+
+        Args:
+            side: int[n]. The stream of each row, from 0.
+            key: int[n], or int[n, attributes].
+            time: int[n] or None; default None. None: the rows are taken as they come, one unit
+                apart.
+            end: int[n] or None; default None. The last time at which each row can match, instead of
+                the window.
+            null: bool[n] or None; default None. Rows whose key is missing: they are counted and
+                match nothing.
+            size: int[n] or None; default None. The size of each row, or with `in_bytes` of its
+                payload, where the budget counts that.
+            emit: bool; default True. False: results are counted and not listed.
+        """
+        rows = self._batch(side, key, time, end, null, size)
+        return self._matches(self._take(rows, LIST if emit else COUNT))
+
+    def push_parts(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        end: npt.ArrayLike | None = None,
+        null: npt.ArrayLike | None = None,
+        size: npt.ArrayLike | None = None,
+        most: int = PART,
+        pairs: bool = False,
+    ) -> Iterator[Matches]:
+        """Take a batch as `push` does, and return what it matched in parts of about `most` results.
+
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> parts = join.push_parts([0, 0, 1, 1], [7, 7, 7, 7], [0, 1, 2, 3], most=2)
+        >>> [part.rows.tolist() for part in parts]
+        [[[1, 2], [0, 2]], [[1, 3], [0, 3]]]
+
+        The rows are taken while the parts are read: read all of them before anything else is asked
+        of the join. However many results there are, only one part is in memory, and it has less
+        than twice `most` results, or those of one row, which stay together: in a join of two
+        streams at most the rows held of one key, in a join of more the product over the others.
+
+        Args:
+            most: int; default 131,072. How many results a part has, about.
+            pairs: bool; default False. True: what matched is returned as pairs also by semi and
+                anti joins. The others are those of `push`.
+        """
+        return self._bundled(self._batch(side, key, time, end, null, size), most, pairs)
+
+    def _bundled(self, rows: Rows, most: int, pairs: bool) -> Iterator[Matches]:
+        """Return the results of rows in parts that are worth handling."""
+        waiting: list[np.ndarray] = []
+        count = 0
+        for found in self._parts(rows, LIST, most, pairs):
+            waiting.append(found)
+            count += len(found)
+            if count >= most:
+                yield self._matches(np.concatenate(waiting))
+                waiting, count = [], 0
+        if count:
+            yield self._matches(np.concatenate(waiting))
+
+    def tally(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        size: npt.ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Take a batch and return how many results each row completed, without listing them.
+
+        The arguments are those of `push`.
+
+        >>> Join(policy="fifo", budget=2, within=10).tally([0, 0, 1], [7, 7, 7], [0, 1, 2]).tolist()
+        [0, 0, 2]
+        """
+        return self.tallies(side, key, time, size=size)[0]
+
+    def tallies(
+        self,
+        side: npt.ArrayLike,
+        key: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        *,
+        size: npt.ArrayLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Take a batch; return for each row the results it completed, and the rows first matched.
+
+        The second counts the rows that are in a result for the first time when this row comes: held
+        ones, and the row itself. The arguments are those of `push`.
+
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> results, matched = join.tallies([0, 0, 1, 1], [7, 7, 7, 7], [0, 1, 2, 3])
+        >>> results.tolist(), matched.tolist()
+        ([0, 0, 2, 2], [0, 0, 3, 1])
+        """
+        if self.form.together:
+            raise BadInput("tally needs rows that are taken one by one; leave out together=")
+        first = self._next_row
+        rows = self._batch(side, key, time, None, None, size)
+        found = np.zeros((2, self._next_row - first), np.int64)
+        found[:, rows.row - first] = self._take(rows, TALLY)[:, :2].T
+        return found[0], found[1]
+
+    def _batch(self, side, key, time, end, null, size) -> Rows:
+        """Check a batch, count what is in it, and return the rows to take."""
+        if self._pilot.policy.needs_window and self.within is None and end is None:
+            raise BadInput(
+                f"policy {self._pilot.policy.name!r} weighs what remains of a window, and there "
+                "is none; pass within=, or end= with the rows"
+            )
+        late = self.watermark if self.late_until is None else self.late_until + 1
+        window = Window(self.reach, self.form.counting, self.delay, late)
+        first = self._next_row
+        rows, counts, keyless = prepare(
+            self.form, window, first, side, key, time, end, null, size, self._dropping
+        )
+        if self.form.told and len(keyless):
+            self._owe(np.asarray(side)[keyless], keyless + first)
+        self._next_row += int(counts[0].sum())
+        self._outside += counts[:3]
+        self._dropped += counts[3]
+        return rows._replace(size=rows.size + self.footprint.charge) if self.in_bytes else rows
+
+    def _take(self, rows: Rows, emit: int) -> np.ndarray:
+        """Take rows and return all that the kernel wrote of their results."""
+        empty = np.empty((0, self._width), np.int64)
+        return np.concatenate([empty, *self._parts(rows, emit, NO_LIMIT)])
+
+    @property
+    def _width(self) -> int:
+        """The columns of a result: its rows, and its join where there are several."""
+        return self.form.shape.sides + (len(self.form.shape.joins) > 1)
+
+    def _parts(self, rows: Rows, emit: int, most: int, pairs: bool = False) -> Iterator[np.ndarray]:
+        """Take rows, some at a time, and return what the kernel wrote of their results.
+
+        Semi and anti joins return rows without a partner, unless `pairs` are asked for.
+        """
+        shown: Columns = (rows.stream, rows.key, rows.time, rows.deadline)
+        if self.sized:
+            shown = (*shown, rows.size)
+        steps = rows.time if self.form.together else None
+        alone = self.how in (SEMI, ANTI) and emit == LIST and not pairs
+        for start, stop in self._chunks(shown, rows.key[:, 0], steps):
+            for found in self._run(rows, start, stop, emit, most):
+                if alone:
+                    found[:, 1] = -1
+                yield found[:0] if alone and self.how == ANTI else found
+            if self.form.told:
+                due = self._departed()
+                if emit == LIST:
+                    yield due
+        if self.form.told:
+            due = self.departed().rows
+            if emit == LIST:
+                yield due
+
+    def departed(self) -> Matches:
+        """Return the results that are due to rows which left the memory outside of a push.
+
+        In an outer join or an anti join, rows that `resize` evicts or `expire` drops are results if
+        they found no partner. A push returns those that are due, too.
+
+        >>> join = Join(policy="fifo", budget=2, within=10, how="left")
+        >>> join.push(side=[0, 1], key=[7, 8], time=[0, 1]).rows.tolist()
+        []
+        >>> join.resize(1)
+        >>> join.departed().rows.tolist()
+        [[0, -1]]
+        """
+        due = self._departed()
+        self._tables = self._tables._replace(gone=join_upkeep.no_departures())
+        return self._matches(due)
+
+    def _departed(self) -> np.ndarray:
+        """Return the results that are due, and owe nothing any more."""
+        self._read_departures()
+        due, self._due = self._due, self._due[:0]
+        return due
+
+    def _read_departures(self) -> None:
+        """Owe the rows of preserved sides that the kernel says have left without a match."""
+        row, stream, reason, matched = read_departures(self._tables.gone)
+        alone = self._preserved[stream] & ~matched
+        evicted = alone & (reason != EXPIRED)
+        self._alone[1] += np.bincount(stream[evicted], minlength=len(self._preserved))
+        self._owe(stream[alone], row[alone])
+        self._tables.gone[0, 0] = 0
+
+    def _owe(self, stream: np.ndarray, row: np.ndarray) -> None:
+        """Take note that rows without a partner are results, if their side is preserved."""
+        mine = self._preserved[stream]
+        stream, row = stream[mine], row[mine]
+        self._alone[0] += np.bincount(stream, minlength=len(self._preserved))
+        due = np.full((len(row), self.form.shape.sides), -1, np.int64)
+        due[np.arange(len(row)), stream] = row
+        self._due = np.concatenate([self._due, due])
+
+    def finish(self) -> Matches:
+        """Return the results that are due at the end of the input, after which nothing is pushed.
+
+        In an outer join or an anti join these are the rows still held that found no partner.
+
+        >>> join = Join(within=10, how="left")
+        >>> join.push(side=[0, 0, 1], key=[7, 8, 7], time=[0, 1, 2]).rows.tolist()
+        [[0, 2]]
+        >>> join.finish().rows.tolist()
+        [[1, -1]]
+        """
+        at = self._tables.held.at[self._live()]
+        at = at[at["matched"] == 0]
+        self._owe(at["stream"], at["row"])
+        return self.departed()
+
+    def _reserve_departures(self, arrivals: int = 0) -> None:
+        """Make room to write down that all rows leave, those held and some to come."""
+        gone = self._tables.gone
+        wanted = 1 + int(gone[0, 0]) + self.held + arrivals
+        if self.form.told and wanted > len(gone):
+            larger = np.empty((wanted, 2), np.int64)  # memory that is not written takes none
+            larger[: 1 + gone[0, 0]] = gone[: 1 + gone[0, 0]]
+            self._tables = self._tables._replace(gone=larger)
+
+    def _run(self, rows: Rows, start: int, stop: int, emit: int, most: int) -> Iterator[np.ndarray]:
+        """Take some rows, coming back whenever the results fill a page or no slot is left.
+
+        A page has `most` lines, or as many as one row needs.
+        """
+        lines = (0, min(2 * (stop - start), most), stop - start)[emit]
+        page = np.empty((lines, self._width), np.int64)
+        clock = self.delay or 0, self._slowest
+        self._reserve_departures(stop - start)
+        while start < stop:
+            first = start
+            rest = (rows, start, stop, *clock, emit, page)
+            run, states = self._pick(self._kernel, rest)
+            start, found, need = run(self._tables, states, *rest)
+            if need == join_kernel.SLOTS:
+                last = np.searchsorted(rows.time, rows.time[start], "right")
+                self._grow_by_size(int(last) - start if self.form.together else 1)
+            if emit == TALLY:
+                yield page[: start - first].copy()
+            elif emit == COUNT:
+                continue
+            elif 2 * found < len(page):  # what the kernel foresees is often too much
+                yield page[:found].copy()
+            else:
+                yield page[:found]
+                page = np.empty_like(page)
+            if need > len(page):
+                page = np.empty((need, self._width), np.int64)
+
+    def _kernel(self, policy: Policy) -> Any:
+        """Return what takes rows under a policy."""
+        return join_kernel.compile_join(policy, self.form)
+
+    def _matches(self, found: np.ndarray) -> Matches:
+        sides = self.form.shape.sides
+        if found.shape[1] == sides:
+            return Matches(found, np.zeros(len(found), np.int64))
+        return Matches(found[:, :sides], found[:, sides])
+
+    def resize(self, budget: int) -> None:
+        """Go on with another budget; what no longer fits is evicted at once.
+
+        What `auto` tries beside changes in proportion, so that nothing it has learned is lost.
+
+        Args:
+            budget: int of at least 0.
+
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> join.push(side=[0, 0, 0], key=[7, 8, 9], time=[0, 1, 2]).rows.tolist()
+        []
+        >>> join.resize(2)
+        >>> join.held_rows.tolist(), join.counters["evicted"].tolist()
+        ([1, 2], [1, 0])
+        """
+        if self.budget is None:
+            raise BadInput("a join without a budget cannot be resized; restore it with budget=")
+        if budget < 0:
+            raise BadInput(f"budget must be at least 0, got {budget}")
+        if budget == self.budget:
+            return
+        self._set_budget(budget)
+        lanes, sizes = self._tables.lanes, np.array(self._budgets)
+        if lanes[:, USED].sum() <= sizes.sum():
+            sizes = moved(lanes[:, USED], lanes[:, BUDGET], sizes)
+        lanes[:, BUDGET] = sizes
+        self._shrink()
+        self._pilot.resize()
+
+    def advance(self, reached: npt.ArrayLike) -> None:
+        """Take note how far each stream has come elsewhere, in parts that this join does not see.
+
+        From now on earlier rows come too late. Without a budget what has expired by that is removed
+        at the next arrival. With one nothing is: what is evicted must not depend on how often the
+        time is told.
+
+        Args:
+            reached: int[streams]. The largest time of each stream.
+        """
+        self._told = np.maximum(self._told, np.asarray(reached, np.int64))
+        if self.budget is None and self._slowest:
+            self._tables.seen[:] = self.reached
+        elif self.budget is None:
+            self._tables.marks[NOW] = self.reached.max()
+
+    @property
+    def next_row(self) -> int:
+        """The number of the next row that is pushed."""
+        return self._next_row
+
+    def renumber(self) -> np.ndarray:
+        """Number the held rows 0, 1, ... stream by stream, in the order of `held_rows`.
+
+        Returns their old numbers in that order. The next row to be pushed gets the next number.
+        """
+        live = self._live()
+        rows = self._tables.held.at["row"]
+        old = rows[live]
+        rows[live] = by_stream(self._tables.held.at["stream"][live])
+        self._next_row = len(live)
+        return old
+
+    def explain(self) -> dict[str, object]:
+        """Return what is in force, and with `auto` since when, why, and what else was tried."""
+        return {"layout": self.layout} | super().explain()
+
+    def shift_clock(self, by: int) -> None:
+        """Move all that is known of how far the streams have come, as the delay may ask for."""
+        marks = self._tables.marks[NOW : NOW + 1]
+        for known in (self._told, self._tables.seen, marks):
+            known[known != NEVER] += by
+
+    def expire(self) -> None:
+        """Drop at once what can match nothing any more, instead of at the next arrival."""
+        if self.watermark is not None and self.within is not None:
+            self._reserve_departures()
+            policy, states = self._any_hooks()
+            drop = join_kernel.compile_expire(policy, self.form)
+            drop(self._tables, states, self.watermark)
+
+    @property
+    def reach(self) -> tuple[int, ...] | None:
+        """How long after its time a row of each stream can match; None: for ever."""
+        if isinstance(self.within, tuple):
+            low, high = self.within
+            return high, -low
+        return None if self.within is None else (self.within,) * self.form.shape.streams
+
+    @property
+    def layout(self) -> str:
+        """`unified`, or `split` into one memory per stream."""
+        return "split" if self.form.lanes > 1 else "unified"
+
+    @property
+    def drop(self) -> float:
+        """The chance of a row to be dropped as it comes."""
+        return self._dropping.rate
+
+    @property
+    def now(self) -> int | None:
+        """The largest time seen, or None before the first row."""
+        now = int(self._tables.marks[NOW])
+        return None if now == NEVER or self.form.counting else now
+
+    @property
+    def watermark(self) -> int | None:
+        """The time before which rows come too late, or None while there is no such time."""
+        if self.form.counting:
+            return None
+        reached = self.reached.min() if self._slowest else self.reached.max()
+        return None if reached == NEVER else int(reached) - (self.delay or 0)
+
+    @property
+    def reached(self) -> np.ndarray:
+        """How far each stream has come, as far as that is known."""
+        seen = self._tables.seen if self._slowest else self._tables.marks[NOW]
+        return np.maximum(seen, self._told)
+
+    @property
+    def results(self) -> int:
+        """How many results were produced so far."""
+        return int(self._tables.counts[:, MATCHED].sum())
+
+    @property
+    def rows_matched(self) -> int:
+        """How many rows were in at least one result so far, on all sides."""
+        return int(self._tables.counts[:, FOUND].sum())
+
+    @property
+    def attained(self) -> int:
+        """How much of its goal the join has reached so far: results, or rows matched."""
+        return self.rows_matched if self.goal == ROWS else self.results
+
+    @property
+    def together(self) -> int:
+        """How many pairs arrived at the same time (with `together`); they are not results."""
+        return int(self._tables.marks[TOGETHER])
+
+    @property
+    def counters(self) -> dict[str, np.ndarray]:
+        """What happened to the rows so far, per stream."""
+        self._read_departures()
+        arrived, late, null = self._outside.copy()
+        inside = self._tables.counts.T.copy()
+        outside = arrived, self._dropped.copy(), late, null
+        counters = dict(zip((*OUTSIDE, *INSIDE), (*outside, *inside[:4]), strict=True))
+        unmatched, evicted = self._alone.copy()
+        return counters | {
+            "rows_matched": inside[FOUND],
+            "completed": inside[COMPLETED],
+            "unmatched": unmatched,
+            "unmatched_evicted": evicted,
+        }
+
+    @property
+    def held_rows(self) -> np.ndarray:
+        """The numbers of the rows held, in the order in which they were kept."""
+        return self._tables.held.at["row"][self._live()]
+
+    @property
+    def held_matched(self) -> np.ndarray:
+        """Which of the rows held were in a result already, in the order of `held_rows`."""
+        return self._tables.held.at["matched"][self._live()].astype(bool)
+
+    @property
+    def tuples(self) -> dict[str, np.ndarray]:
+        """The key, time and stream of the tuples held, in the order of `held_rows`."""
+        live, held = self._live(), self._tables.held
+        return {
+            "key": held.key[live],
+            "time": held.at["time"][live],
+            "stream": held.at["stream"][live],
+        }
+
+    def check(self) -> None:
+        """Recount every structure; raises AssertionError where two of them disagree."""
+        policy, limit = self._pilot.policy, sum(self._budgets)
+        join_upkeep.recount(self._tables, self._states, policy, self.form, self._live(), limit)
+
+    def save(self, copy: bool = True) -> dict[str, np.ndarray]:
+        """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.
+
+        Args:
+            copy: bool; default True. False: some of the arrays are the join's own, to be written
+                before it goes on. A copy takes up to half as much memory again.
+        """
+        return save_join(self, copy)
+
+    @classmethod
+    def restore(
+        cls,
+        saved: dict[str, np.ndarray],
+        *,
+        policy: str | Policy | Configured | None = None,
+        budget: int | Literal["same"] | None = "same",
+        goal: str | None = None,
+        resized: int | None = None,
+        in_bytes: bool | None = None,
+        size: npt.ArrayLike | None = None,
+    ) -> "Join":
+        """Return a join that goes on where `save` left off.
+
+        Args:
+            saved: dict of str to array, as `save` returned it.
+            policy: str, `Policy`, `Configured` or None; default None, the policy of then. Another
+                one meets the held tuples as if they had just arrived, and so does the same one with
+                another `goal`, or if the budget counts something else now.
+            budget: int, `"same"` or None; default `"same"`, the budget that the join was made with.
+                With a smaller one the policy evicts what no longer fits. None: no limit.
+            goal: `"pairs"`, `"rows"` or None; default None, the goal of then.
+            resized: int or None; default None, what it was when it was saved. What the budget has
+                been resized to (`resize`).
+            in_bytes: bool or None; default None, as it was. Whether the budget counts bytes or
+                rows from now on.
+            size: int[n] or None; default None. With `in_bytes=True` the size of the payload of each
+                held tuple, in the order of `saved["held.time"]`.
+        """
+        saved = recounted(saved, in_bytes, size)
+        header = unpack_header(saved, cls.kind)
+        join = cls(**arguments(header, policy, budget, goal))
+        load_join(join, saved, header, resized)
+        return join
+
+    # What the base class asks for.
+
+    @property
+    def _used(self) -> int:
+        return int(self._tables.lanes[:, USED].sum())
+
+    def _make_tables(self, capacity: int) -> join_kernel.Tables:
+        return join_upkeep.make_tables(self.form, capacity, self._budgets)
+
+    def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.Tables:
+        return join_upkeep.grow_tables(self.form, old, capacity)
+
+    def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
+        shape, together = self.form.shape, self.form.together
+        return Setup(capacity, scale, self.seed + lane, shape, together, JOINING, self.models)
+
+    def _terms(self) -> dict[str, Any]:
+        return {
+            "engine": self.kind,
+            "policy": str(self._pilot.in_force),
+            "joins": self.form.shape.joins,
+            "how": self.how,
+            "match": self.match,
+            "layout": self.layout,
+            "window": "count" if self.form.counting else "time",
+            "together": self.form.together,
+            "sized": self.sized,
+            "goal": self.goal,
+        }
+
+    def _candidates(self) -> tuple[Candidate, ...]:
+        tried = candidates(self._families(), self.form.shape.streams, self._is_free)
+        if self._shares is None:
+            return tried
+        return tuple(each._replace(shares=self._shares) for each in tried)  # as asked for
+
+    def _families(self) -> list[list[Configured]]:
+        return policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether `auto` may change the layout."""
+        return bool(self.chosen.all_params.get("split")) and self.layout == "unified"
+
+    @property
+    def _shares(self) -> tuple[float, ...] | None:  # type: ignore[override]
+        return self._proportion if self.form.lanes > 1 else None
+
+    def _scales_of(self, budgets: list[int]) -> list[int]:
+        """Return how many rows each memory is expected to hold."""
+        if self.budget is None or self.sized:
+            return [max(1, self.footprint.rows // len(budgets))] * len(budgets)
+        return budgets
+
+    def _for_rows(self, budget: int) -> int:
+        """Return what is left of a budget for rows."""
+        return max(0, budget - self.footprint.fixed)
+
+    def _set_budget(self, budget: int) -> None:
+        """Divide another budget as this one is."""
+        self.budget = budget
+        self._budgets = parts_of(self._for_rows(budget), self.form.lanes, self._shares)
+
+    def _shrink(self) -> None:
+        """Evict what does not fit the budget."""
+        lanes = self._tables.lanes
+        if (lanes[:, USED] > lanes[:, BUDGET]).any():
+            self._reserve_departures()
+            policy, states = self._any_hooks()
+            shrink = join_upkeep.compile_shrink(policy, self.form)
+            now = int(self._tables.marks[NOW])
+            shrink(self._tables, states, self._live(), self._unmarked(), now)
+
+    def _miniature(self, candidate: Candidate, share: float) -> "Join":
+        budgets, header = self._in_miniature(candidate, share), header_of(self)
+        like = arguments(header, candidate.chosen, sum(budgets), self.goal)
+        if self.form.counting and isinstance(self.within, int):
+            like["within"] = max(1, round(self.within * share))
+        like |= {
+            "how": SEMI if self.how in (SEMI, ANTI) else INNER,  # nothing is returned
+            "layout": candidate.layout,
+            "shares": [each / sum(budgets) for each in budgets],
+            "drop": 0.0,  # rows that were dropped are not shown
+            "in_bytes": False,
+            "models": self.models,
+            "scale": max(1, round(self.footprint.rows * share)),
+        }
+        return Join(**like)
+
+    def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
+        """Return the memories of a candidate's miniature, which is shown a share of the keys."""
+        lanes = 1 if candidate.shares is None else self.form.shape.streams
+        parts = parts_of(sum(self._budgets), lanes, candidate.shares)
+        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
+        return [max(1, round(each * share * cold)) for each in parts]
+
+    def _fit(self, miniature: Engine, candidate: Candidate, share: float) -> None:
+        assert isinstance(miniature, Join)
+        miniature.resize(sum(self._in_miniature(candidate, share)))
+
+    def _show(self, columns: Columns) -> None:
+        stream, key, time, deadline, *size = columns
+        end = None if self.form.counting else deadline
+        self.push(stream, key, time, end=end, size=size[0] if size else None, emit=False)
+
+    def _lay_out(self, candidate: Candidate) -> None:
+        lanes = 1 if candidate.shares is None else self.form.shape.streams
+        held, live = self._tables.held.at, self._live()
+        size = held["size"][live] if self.sized else np.ones(len(live), np.int64)
+        lane = held["stream"][live] if lanes > 1 else np.zeros(len(live), np.int64)
+        used = np.bincount(lane, size, lanes).astype(np.int64)
+        self.form = self.form._replace(lanes=lanes)
+        self._budgets = parts_of(sum(self._budgets), lanes, candidate.shares)
+        self._proportion = candidate.shares or (1.0,)
+        self._scales = self._scales_of(self._budgets)
+        sizes = np.stack([used, moved(used, used, np.array(self._budgets))], axis=1)
+        self._tables = self._tables._replace(lanes=np.ascontiguousarray(sizes))
+
+    def _move_lanes(self) -> None:
+        lanes, target = self._tables.lanes, np.array(self._budgets)
+        if (lanes[:, BUDGET] != target).any():
+            lanes[:, BUDGET] = moved(lanes[:, USED], lanes[:, BUDGET], target)
+
+    def _replay(self, columns: Columns) -> None:
+        stream, key, time, deadline, *size = columns
+        unknown, unmatched = np.full(len(time), -1), np.zeros(len(time), bool)
+        sizes = size[0] if size else unknown[:0]
+        rows = Rows(stream, key, time, deadline, unknown, sizes, unmatched)
+        now = int(self._tables.marks[NOW])
+        nows = np.arange(now - len(time), now) + 1 if self.form.counting else time
+        live = self._live()
+        live = live[np.argsort(self._tables.held.at["time"][live], kind="stable")]
+        policy, states = self._any_hooks()
+        adopt = join_upkeep.compile_join_adoption(policy, self.form)
+        nows = np.maximum.accumulate(nows)
+        adopt(self._tables, states, live, rows, nows, self._unmarked())
+
+
+def default_goal(how: str, match: str) -> str:
+    """Return what a join gets the most of where nothing is said.
+
+    >>> default_goal("inner", "all"), default_goal("left", "all"), default_goal("inner", "first")
+    ('pairs', 'rows', 'rows')
+    """
+    return PAIRS if (how, match) == (INNER, ALL) else ROWS
+
+
+def _check_partners(how, match, within, window, together, shape: Shape) -> None:
+    for name, value, known in (("how", how, HOWS), ("match", match, MATCHING)):
+        if value not in known:
+            *some, last = map(repr, known)
+            raise BadInput(f"{name} must be {', '.join(some)} or {last}, got {value!r}")
+    if (how, match) != (INNER, ALL) and (not shape.is_plain or together):
+        raise BadInput(
+            f"how={how!r}, match={match!r} needs a join of two streams with rows taken one "
+            "by one; leave out joins= and together="
+        )
+    if isinstance(within, tuple | list):
+        if window == "count" or not shape.is_plain:
+            raise BadInput(
+                f"within={tuple(within)} needs a time window and a join of two streams; pass one "
+                "number"
+            )
+
+
+def _check(goal, within, window, layout, delay, clock, drop, together) -> None:
+    choices = {"goal": GOALS, "window": ("time", "count"), "layout": ("unified", "split")}
+    choices["clock"] = ("slowest", "fastest")
+    given = {"goal": goal, "window": window, "layout": layout, "clock": clock}
+    for name, known in choices.items():
+        if given[name] not in known:
+            one, other = known
+            raise BadInput(f"{name} must be {one!r} or {other!r}, got {given[name]!r}")
+    counting = window == "count"
+    if counting and within is None:
+        raise BadInput("a count window needs within=, the number of tuples that it holds")
+    if isinstance(within, tuple | list):
+        whole = all(isinstance(each, int | np.integer) for each in within)
+        if len(within) != 2 or not whole or within[0] > within[1]:
+            raise BadInput(
+                "within must be a whole number, or two of which the first is not larger, got "
+                f"{within!r}"
+            )
+        within = None
+    for name, value, lowest in (("within", within, int(counting)), ("delay", delay, 0)):
+        if value is not None and value < lowest:
+            raise BadInput(f"{name} must be at least {lowest}, got {value}")
+    if drop and counting:
+        raise BadInput("a count window counts what is dropped too, and drop= hides it; use a time")
+    if together and (counting or delay is not None):
+        raise BadInput(
+            "together needs a time window and rows in order; leave out window= and delay="
+        )

@@ -1,0 +1,410 @@
+"""Compile kernels once per machine and never run stale code.
+
+An engine is specialised by closing over the hooks of its policy, so a new process would compile it
+again (seconds). Numba's own `cache=True` looks only at the file that holds the kernel: an edit to a
+policy would be answered by the old machine code. Here the key of a compiled kernel is what it is
+made of (`content`): an edit compiles the kernels that it changes, and all others load in
+milliseconds.
+
+Compiled code is unpickled on load, so it is kept in a folder that only its owner may write;
+otherwise nothing is kept. `PENSTOCK_CACHE_DIR` moves the folder, an empty value turns it off.
+
+Processes take turns: the workers of a Spark job start together and need the same kernels, and each
+of them compiling its own would take as long as one of them compiling for all, times the workers
+that share a processor. So one compiles and the others wait, but not forever.
+
+Kernels can also be sent along, from a driver to its executors (`packed`, `unpack`): code that is
+loaded in one process loads in any other on a machine of the same kind.
+"""
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import logging
+import os
+import pickle
+import pkgutil
+import stat
+import sys
+import tempfile
+import threading
+import time
+import uuid
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy
+from numba import njit
+from numba.core import caching, compiler, config
+from numba.core.runtime.nrt import rtsys
+from numba.core.serialize import dumps
+
+from .content import UnknownContent, content_hash
+from .pasting import DraftCompiler, DraftDispatcher, KernelCompiler
+from .refs import by_reference, signature_text
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: processes do not wait
+    fcntl = None  # type: ignore[assignment]
+
+PACKAGE = __name__.rpartition(".kernel.")[0]
+KEPT_FILES = 2000  # compiled kernels on disk; a whole test run makes about 700
+PATIENCE = 60.0  # seconds; a process that is still at it may have failed
+PAUSE = 0.02
+ROOT = 0  # the user that may do anything anyway; images are often made by it
+SLOW = 1.0  # seconds of compiling after which a line is logged
+_BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # to be called by compiled code only
+
+log = logging.getLogger(PACKAGE)
+
+
+def jit(function: Callable) -> Any:
+    """Make a function that kernels call: it is pasted into them (`pasting.py`).
+
+    None of them counts references: their arguments are tuples of many arrays, and to copy those or
+    to count their references at each call took 20 times as long as the work itself. The price:
+    nothing compiled may allocate. Nor can they be called from Python, which would cost a wrapper,
+    and half of the time to compile, for each of them.
+    """
+    if config.DISABLE_JIT:
+        return function
+    options = {"nopython": True, "boundscheck": None, "_nrt": False} | _BARE
+    return DraftDispatcher(function, targetoptions=options, pipeline_class=DraftCompiler)
+
+
+def kernel(function: Callable) -> Any:
+    """Compile a small kernel that Python calls and that is the same for every policy."""
+    made = njit(_nrt=False, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)(function)
+    return _kept(made, function.__name__)
+
+
+def specialise(function: Callable, what: str = "") -> Any:
+    """Compile `function`, which closes over the hooks of a policy, lazily, and keep it on disk.
+
+    Everything that it calls gets its tuples by reference. `what` it is goes into the log.
+    """
+    if config.DISABLE_JIT:
+        return function
+    made = njit(  # engines may run in threads
+        _nrt=False, nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler
+    )(_by_reference(function))
+    return _kept(made, what or function.__name__)
+
+
+def specialise_hooks(function: Callable, what: str) -> Any:
+    """Compile `function`, whose tuples are references already, to be called by its address."""
+    return _kept(njit(_nrt=False, pipeline_class=KernelCompiler, **_BARE)(function), what)
+
+
+def _by_reference(function: Callable) -> Callable:
+    """Return a function of the same arguments that hands tuples on by reference."""
+    names = [*inspect.signature(function).parameters]
+    given = ", ".join(f"by_reference({name})" for name in names)
+    text = f"def {function.__name__}({', '.join(names)}):\n    return inner({given})\n"
+    scope = {"by_reference": by_reference, "inner": jit(function), "__name__": function.__module__}
+    exec(text, scope)  # Numba compiles no function of any number of arguments
+    return scope[function.__name__]
+
+
+def address_of(compiled: Any, signature: tuple[Any, ...]) -> int:
+    """Return where the machine code for arguments of these types is; compile it if need be."""
+    compiled.compile(signature)
+    made = compiled.overloads[signature]
+    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+
+def is_ready(compiled: Any, arguments: tuple[Any, ...]) -> bool:
+    """Tell whether a kernel can run with these arguments without being compiled first."""
+    if config.DISABLE_JIT:
+        return True
+    signature = tuple(map(numba.typeof, arguments))
+    return signature in compiled.overloads or compiled._cache.has(signature, compiled.targetctx)
+
+
+def _kept(compiled: Any, what: str) -> Any:
+    """Let the machine code be kept on disk, if there is a place."""
+    if not config.DISABLE_JIT:
+        compiled._cache = _KernelCache(cache_folder(), compiled, what)
+    return compiled
+
+
+class Packed(NamedTuple):
+    """Kernels that travel to other processes."""
+
+    kind: str  # of machine, and versions
+    files: dict[str, bytes]  # by name, compressed
+    hashes: dict[str, str]
+
+
+@functools.cache
+def machine_kind() -> str:
+    """Return what compiled code depends on besides its source: the processor, and versions."""
+    from numba.core.registry import cpu_target
+
+    versions = (numba.__version__, numpy.__version__, sys.version_info[:3])
+    how = hashlib.sha256()  # code is made: that is in no kernel's own content
+    for file in ("pasting.py", "refs.py"):
+        how.update(pkgutil.get_data(__name__, file) or b"")
+    return repr((cpu_target.target_context.codegen().magic_tuple(), versions, how.hexdigest()))
+
+
+def packed(names: "set[str]") -> Packed:
+    """Return the kernels of these names, as far as they are kept."""
+    folder = cache_folder()
+    files = {}
+    for name in sorted(names):
+        try:
+            if folder is not None:
+                files[name] = zlib.compress((folder / name).read_bytes())
+        except OSError:  # forgotten meanwhile
+            continue
+    hashes = {name: hashlib.sha256(code).hexdigest() for name, code in files.items()}
+    return Packed(machine_kind(), files, hashes)
+
+
+_sent: dict[str, bytes] = {}  # kernels from a driver, by name
+
+
+def unpack(kernels: Packed) -> None:
+    """Have kernels at hand that were sent along; say so if they are of no use here."""
+    if not kernels.files or kernels.files.keys() <= _sent.keys():
+        return
+    if kernels.kind != machine_kind():
+        _say_unlike(kernels.kind)
+        return
+    for name, code in kernels.files.items():
+        if hashlib.sha256(code).hexdigest() == kernels.hashes.get(name):
+            _sent[name] = zlib.decompress(code)
+
+
+@functools.cache
+def _say_unlike(kind: str) -> None:
+    """Say once that the kernels of a machine of another kind are of no use here."""
+    log.warning(
+        "the driver's kernels are for another processor, or other versions of Python, NumPy, Numba "
+        "or Penstock: they are compiled here, once per machine"
+    )
+
+
+_used: set[str] = set()  # names of the kernels that this process has loaded or compiled
+
+
+def used_kernels() -> set[str]:
+    """Return the names of the kernels that this process has loaded or compiled so far."""
+    return set(_used)
+
+
+@functools.cache
+def source_hash() -> str:
+    """Return a hash of every source file of the package."""
+    digest = hashlib.sha256()
+    package = sys.modules[PACKAGE]
+    root = Path(str(package.__file__)).parent
+    if root.is_dir():
+        for path in sorted(root.rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode())
+            digest.update(path.read_bytes())
+    else:  # imported from a zip archive, as Spark ships it to executors
+        archive = getattr(package.__loader__, "archive", None)
+        digest.update(Path(archive).read_bytes() if archive else uuid.uuid4().bytes)
+    return digest.hexdigest()[:20]
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Return the folder for compiled code, or None where no safe place can be had."""
+    chosen = os.environ.get("PENSTOCK_CACHE_DIR")
+    if chosen == "":
+        return None
+    bases = [Path(chosen)] if chosen else _usual_places()
+    for base in bases:
+        folder = base / "kernels"
+        try:
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if _only_ours(base) and _only_ours(folder):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+def _usual_places() -> list[Path]:
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    return [Path(home) / "penstock", Path(tempfile.gettempdir()) / f"penstock-{user}"]
+
+
+def _only_ours(folder: Path) -> bool:
+    """Tell whether no other user but root can put files here: they would be unpickled."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = folder.stat()
+    return status.st_uid in (os.getuid(), ROOT) and not status.st_mode & (
+        stat.S_IWGRP | stat.S_IWOTH
+    )
+
+
+def _forget_old(folder: Path) -> None:
+    """Remove the kernels that were not used for longest, if there are too many."""
+    files = [(path.stat().st_mtime, path) for path in folder.glob("*.nbc")]
+    for _, path in sorted(files, reverse=True)[KEPT_FILES:]:
+        path.unlink(missing_ok=True)
+
+
+class _KernelCache(caching.NullCache):
+    """Numba's cache interface over one file per (content, signature, processor, versions).
+
+    Numba asks for the code, and if there is none compiles it and hands it over to be saved.
+    """
+
+    def __init__(self, folder: Path | None, compiled: Any, what: str):
+        self._folder = folder
+        self._compiled = compiled
+        self._what = what
+        self._turns: dict[str, Turn | None] = {}
+        self._notices: dict[str, threading.Timer] = {}
+
+    def _name(self, signature: Any) -> str:
+        """Return the name of the file for arguments of these types."""
+        arguments = signature_text(getattr(signature, "args", signature))
+        full = (self._content, arguments, machine_kind())
+        return f"{hashlib.sha256(repr(full).encode()).hexdigest()[:32]}.nbc"
+
+    @functools.cached_property
+    def _content(self) -> str:
+        """What the kernel is made of; not asked before its module is complete."""
+        try:
+            return content_hash(self._compiled)
+        except UnknownContent:  # right, but compiled in every process
+            return uuid.uuid4().hex
+
+    def has(self, signature: Any, context: Any) -> bool:
+        """Tell whether there is code for arguments of these types, or there should be."""
+        name = self._name(signature)
+        return name in _sent or (self._folder is not None and (self._folder / name).exists())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)  # the rest of Numba is needed to compile only
+        name = self._name(sig)
+        found = self._read(name, target_context)
+        if found is None and name not in self._turns:
+            turn = self._turn(name)
+            found = self._read(name, target_context)  # another process may have been faster
+            if found is None:
+                self._turns[name] = turn
+                self._notices[name] = _notice(self._what, self._folder)
+            elif turn is not None:
+                turn.end()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        name = self._name(sig)
+        if not data.library.has_dynamic_globals and self._folder is not None:
+            _write(self._folder / name, data)
+            _used.add(name)
+        if name in self._turns:
+            self._notices.pop(name).cancel()
+            turn = self._turns.pop(name)
+            if turn is not None:
+                turn.end()
+
+    def _turn(self, name: str) -> "Turn | None":
+        """Wait for one's turn to compile, where processes share a folder."""
+        return None if self._folder is None else Turn((self._folder / name).with_suffix(".turn"))
+
+    def _read(self, name: str, context: Any) -> Any:
+        """Return code that is kept on disk, or was sent here."""
+        found = None if self._folder is None else _read(self._folder / name, context)
+        if found is None and name in _sent:
+            found = _loaded(_sent[name], context)
+            if found is not None and self._folder is not None:
+                _keep(self._folder / name, _sent[name])
+        if found is not None:
+            _used.add(name)
+        return found
+
+
+def _notice(what: str, folder: Path | None) -> threading.Timer:
+    """Say in the log that something is compiled, unless that is soon over."""
+    if folder is None:
+        often = "in every process, as there is no folder to keep it in (PENSTOCK_CACHE_DIR)"
+    else:
+        often = f"once per machine (kept in {folder})"
+    notice = threading.Timer(SLOW, log.warning, ("compiling %s: a few seconds, %s", what, often))
+    notice.daemon = True
+    notice.start()
+    return notice
+
+
+def _read(path: Path, context: Any) -> Any:
+    try:
+        found = _loaded(path.read_bytes(), context)
+    except OSError:  # missing
+        return None
+    if found is not None:
+        with contextlib.suppress(OSError):  # a folder that an image came with
+            os.utime(path)  # the least used are forgotten first
+    return found
+
+
+def _loaded(code: bytes, context: Any) -> Any:
+    try:
+        return compiler.CompileResult._rebuild(context, *pickle.loads(code))
+    except Exception:  # half written or damaged in whatever way: compile it anew
+        return None
+
+
+def _write(path: Path, data: Any) -> None:
+    _keep(path, dumps(data._reduce()))
+
+
+def _keep(path: Path, code: bytes) -> None:
+    partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}")
+    try:
+        partial.write_bytes(code)
+        partial.replace(path)  # atomic: another process never reads half a file
+        _forget_old(path.parent)
+    except OSError:
+        partial.unlink(missing_ok=True)
+
+
+class Turn:
+    """One's turn at whatever the file stands for; ends with `end`, or with the process."""
+
+    def __init__(self, file: Path, patience: float | None = None):
+        self.had_to_wait = False
+        self._file = file
+        self._handle: int | None = None
+        if fcntl is None:
+            return
+        try:
+            self._handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
+            deadline = time.monotonic() + (PATIENCE if patience is None else patience)
+            while not _locked(self._handle) and time.monotonic() < deadline:
+                self.had_to_wait = True
+                time.sleep(PAUSE)
+        except OSError:  # the file system knows no locks
+            self.end()
+
+    def end(self) -> None:
+        """Let the next one have its turn."""
+        if self._handle is not None:
+            # One that opens the file anew does not see one that waits for the old file: at worst
+            # both go on.
+            self._file.unlink(missing_ok=True)
+            os.close(self._handle)  # which unlocks it
+            self._handle = None
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

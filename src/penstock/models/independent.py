@@ -1,0 +1,334 @@
+"""Models whose values do not depend on earlier ones: stationary, a trend, and the certain future.
+
+- `Stationary`: independent values of one unchanging distribution. In section 7.2 of the source the
+  best row to evict has the least likely value.
+- `Trend`: a straight line with bounded, independent noise around it, x_t = round(a + b t) + noise
+  (sections 7.3 and 7.4). There the trend is a whole number at every step; here a fitted line is
+  rounded.
+- `Known`: a stream of which all values are known, for offline optima and tests.
+
+Source: Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005).
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import BadInput
+from ..kernel.options import at_least, check_word
+from ..kernel.rng import source
+from ..numeric import Estimate, Floats, minimum
+from .cells import (
+    Discrete,
+    Grid,
+    Ints,
+    cell_mass,
+    check_span,
+    check_zero_mean,
+    finite,
+    numbers,
+    on_grid,
+    positive,
+    to_cells,
+    to_values,
+    wanted,
+)
+from .model import Fit, History, Now, Regression, fitted, now, regress, steps, values_between
+
+LEAST = 10  # values to fit a line to
+
+
+class Stationary:
+    """Values and their probabilities; the values may lie far apart.
+
+    >>> Stationary([10, 99], [0.25, 0.75]).prob([10, 11, 99], 1, history=[]).tolist()
+    [0.25, 0.0, 0.75]
+    """
+
+    family: ClassVar[str] = "stationary"
+    independent: ClassVar[bool] = True
+    timeless: ClassVar[bool] = True
+
+    def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
+        given = numbers("values", values)
+        order = np.argsort(given, kind="stable")
+        self.values = given[order]
+        again = self.values[1:] == self.values[:-1]
+        if again.any():
+            raise BadInput(f"values must differ, got {self.values[np.argmax(again)]} twice")
+        mass = Discrete(0, np.asarray(probabilities)).mass
+        if len(mass) != len(given):
+            raise BadInput(f"probabilities must be {len(given)}, one per value, got {len(mass)}")
+        self.probabilities = mass[order]
+
+    def __repr__(self) -> str:
+        return f"Stationary({len(self.values)} values)"
+
+    def prob(self, v: Any, d: Any, history: History) -> Floats:
+        """Return the probability of v, which depends neither on d nor on the history."""
+        end = now(history)
+        value = wanted(v)
+        place = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
+        p = np.where(self.values[place] == value, self.probabilities[place], 0.0)
+        shape = np.broadcast_shapes(p.shape, steps(d).shape, np.shape(end.time))
+        return np.broadcast_to(p, shape).copy()[()]
+
+    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
+        """Return independent draws."""
+        at_least("length", length, 0)
+        now(history)
+        place = Discrete(0, self.probabilities).draw(source(seed), length)
+        return self.values[place]
+
+    def support(self, most: int, history: History) -> np.ndarray:
+        """Return all values."""
+        return self.values
+
+    @classmethod
+    def fit(cls, data: ArrayLike, kind: str = "empirical", unit: float | None = None) -> Fit:
+        """Count the values, or find the best normal or uniform distribution.
+
+        >>> Stationary.fit([1, 2, 2, 2]).model.probabilities.tolist()
+        [0.25, 0.75]
+        """
+        check_word("kind", kind, COUNTED)
+        grid = on_grid(data, unit)
+        model, parameters, free = COUNTED[kind](grid)
+        return fitted(model, parameters, grid, free, kind)
+
+
+Fitted = tuple[Stationary, dict[str, Estimate], int]
+
+
+def _count(grid: Grid) -> Fitted:
+    different, count = np.unique(grid.values, return_counts=True)
+    return Stationary(different, count / len(grid.values)), {}, len(different) - 1
+
+
+def _normal_values(grid: Grid) -> Fitted:
+    cell, unit, n = grid.cell, grid.unit, len(grid.cell)
+    mean = float(cell.mean())
+    sd = float(np.sqrt(max(cell.var() - 1 / 12, 0.0)))  # Sheppard: rounding added a twelfth
+    if not sd:
+        raise BadInput("data must vary by more than a unit to look normal; use kind='empirical'")
+    # At least as wide as the data: an outlier must have a probability.
+    low = min(int(np.floor(mean - 9 * sd)), int(cell.min()))
+    high = max(int(np.ceil(mean + 9 * sd)), int(cell.max()))
+    check_span("data", low, high)
+    mass = cell_mass(np.arange(low, high + 1), mean, sd)
+    model = Stationary(to_values(np.arange(low, high + 1), unit), mass / mass.sum())
+    spread = Estimate(sd, sd / np.sqrt(2 * n)).times(unit)
+    return model, {"mean": Estimate(mean, sd / np.sqrt(n)).times(unit), "sd": spread}, 2
+
+
+def _uniform_values(grid: Grid) -> Fitted:
+    low, high = int(grid.cell.min()), int(grid.cell.max())
+    check_span("data", low, high)
+    values = to_values(np.arange(low, high + 1), grid.unit)
+    model = Stationary(values, np.full(len(values), 1 / len(values)))
+    return model, {"lowest": Estimate(values[0]), "highest": Estimate(values[-1])}, 2
+
+
+COUNTED = {"empirical": _count, "normal": _normal_values, "uniform": _uniform_values}
+
+
+class Trend:
+    """A line and the noise around it, in units.
+
+    >>> tower = Trend(slope=1, intercept=0, noise=Discrete.normal(sd=2, bound=15))
+    >>> tower.prob(8, d=[1, 5], history=[0, 1, 2, 3]).round(3).tolist()  # on average 4 and 8
+    [0.028, 0.197]
+    """
+
+    family: ClassVar[str] = "trend"
+    independent: ClassVar[bool] = True
+    timeless: ClassVar[bool] = False
+
+    def __init__(self, slope: float, intercept: float, noise: Discrete, unit: float = 1) -> None:
+        self.slope = finite("slope", slope)
+        self.intercept = finite("intercept", intercept)
+        check_zero_mean(noise)
+        self.noise = noise
+        self.unit = positive("unit", unit)
+
+    def __repr__(self) -> str:
+        line = f"slope={self.slope:g}, intercept={self.intercept:g}"
+        return f"Trend({line}, noise={self.noise!r}, unit={self.unit:g})"
+
+    def centre(self, time: Any) -> Ints:
+        """Return the cell on the line at a time."""
+        on_line = (self.intercept + self.slope * np.asarray(time)) / self.unit
+        return np.floor(on_line + 0.5).astype(np.int64)  # halves are rounded up
+
+    def prob(self, v: Any, d: Any, history: History) -> Floats:
+        """Return the probability that the noise is the distance from the line at t + d to v."""
+        cell, on = to_cells(v, self.unit)
+        p = self.noise.of(cell - self.centre(now(history).time + steps(d)))
+        return np.where(on, p, 0.0)[()]
+
+    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
+        """Return the line from the step after the history on, with noise."""
+        at_least("length", length, 0)
+        time = now(history).time + 1 + np.arange(length)
+        return to_values(self.centre(time) + self.noise.draw(source(seed), length), self.unit)
+
+    def support(self, most: int, history: History) -> np.ndarray:
+        """Return the values from the lowest to the highest that the noise can reach.
+
+        >>> Trend(1, 0, Discrete.uniform(1)).support(2, history=[0])
+        array([0, 1, 2, 3])
+        """
+        centre = self.centre(now(history).time + 1 + np.arange(most))
+        noise = self.noise
+        return values_between(centre.min() + noise.lowest, centre.max() + noise.highest, self.unit)
+
+    @classmethod
+    def fit(cls, data: ArrayLike, noise: str = "normal", unit: float | None = None) -> Fit:
+        """Fit a line and the noise around it.
+
+        The line is that of least squares; for uniform noise, the one with the smallest largest
+        distance, which is the likeliest. A line of whole numbers is preferred if it is as likely.
+        The errors of the line are those of least squares; for uniform noise they are too large.
+
+        >>> fit = Trend.fit(Trend(1, 0, Discrete.uniform(3)).sample(500, seed=1), "uniform")
+        >>> fit.model.slope, fit.model.intercept, fit.model.noise.highest
+        (1.0, 0.0, 3)
+        """
+        check_word("noise", noise, NOISES)
+        grid = on_grid(data, unit, LEAST)
+        time = np.arange(len(grid.cell))
+        line = regress(grid.cell.astype(np.float64), np.ones(len(time)), time)
+        fits = [_around(grid, each, line, noise) for each in _lines(grid.cell, line, noise)]
+        return max(fits, key=lambda fit: fit.log_likelihood)  # of equals the simplest
+
+
+def _lines(cell: Ints, line: Regression, kind: str) -> list[tuple[float, float]]:
+    """Return (intercept, slope), in cells, of the lines to try: the simplest first."""
+    start, slope = line.coefficient
+    if kind == "uniform":
+        start, slope = _narrowest(line)
+    flat = cell - round(slope) * np.arange(len(cell))  # the residual of a whole slope
+    middle = (flat.min() + flat.max()) / 2 if kind == "uniform" else flat.mean()
+    return [(round(middle), round(slope)), (middle, round(slope)), (start, slope)]
+
+
+def _narrowest(line: Regression) -> tuple[float, float]:
+    """Return the line with the smallest largest distance from the data.
+
+    It is found for the residuals of least squares, with time scaled to -1 .. 1. The height of the
+    strip that contains all data is a convex function of its tilt, and a tilt of more than twice the
+    largest residual makes it higher than no tilt.
+    """
+    left, count = line.residual, len(line.residual)
+    scale = max(float(np.abs(left).max()), 1e-12)
+    time = np.linspace(-1, 1, count)
+    tilt = minimum(lambda tilt: float(np.ptp(left - tilt * time)), -2 * scale, 2 * scale, 1e-10)
+    above = left - tilt * time
+    middle = (above.max() + above.min()) / 2
+    slope = 2 * tilt / (count - 1)
+    return line.coefficient[0] + middle - tilt, line.coefficient[1] + slope
+
+
+def _around(grid: Grid, line: tuple[float, float], errors: Regression, kind: str) -> Fit:
+    """Return the fit of the noise around a line."""
+    unit = grid.unit
+    start, slope = line[0] * unit, line[1] * unit
+    bare = Trend(slope, start, Discrete.uniform(0), unit)
+    left = grid.cell - bare.centre(np.arange(len(grid.cell)))
+    check_span("the residuals of the line", left.min(), left.max())
+    noise, parameters, free = NOISES[kind](left)
+    model = Trend(slope, start, noise, unit)
+    parameters = {name: each.times(unit) for name, each in parameters.items()}
+    parameters["intercept"] = Estimate(start, float(errors.error[0]) * unit)
+    parameters["slope"] = Estimate(slope, float(errors.error[1]) * unit)
+    return fitted(model, parameters, grid, free + 2, f"{kind} noise")
+
+
+Found = tuple[Discrete, dict[str, Estimate], int]
+
+
+def _normal(left: Ints) -> Found:
+    """Return the likeliest bounded normal: the bound is that of the data, the sd is searched."""
+    bound = int(np.abs(left).max())
+    if bound == 0:
+        raise BadInput("data must lie off the line to have normal noise; use noise='uniform'")
+    count = np.bincount(left + bound, minlength=2 * bound + 1)
+
+    def cost(log_sd: float) -> float:
+        mass = Discrete.normal(float(np.exp(log_sd)), bound).mass
+        with np.errstate(divide="ignore"):
+            return -float((count * np.where(count > 0, np.log(mass), 0.0)).sum())
+
+    rough = float(np.log(max(left.std(), 0.3)))
+    sd = float(np.exp(minimum(cost, rough - 1, rough + 1)))
+    error = sd / np.sqrt(2 * len(left))
+    parameters = {"sd": Estimate(sd, error), "bound": Estimate(bound)}
+    return Discrete.normal(sd, bound), parameters, 2
+
+
+def _uniform(left: Ints) -> Found:
+    bound = int(np.abs(left).max())
+    return Discrete.uniform(bound), {"bound": Estimate(bound)}, 1
+
+
+def _empirical(left: Ints) -> Found:
+    noise = Discrete.empirical(left).centred()
+    different = int((noise.mass > 0).sum())
+    # The masses sum to one and their mean is zero: two fewer are free.
+    return noise, {"sd": Estimate(noise.sd)}, max(different - 2, 0)
+
+
+NOISES = {"normal": _normal, "uniform": _uniform, "empirical": _empirical}
+
+
+class Known:
+    """A stream of which all values are known; after the last one there are none.
+
+    >>> Known([4, 7, 4]).prob(4, [1, 2, 3], history=[4]).tolist()
+    [0.0, 1.0, 0.0]
+    """
+
+    family: ClassVar[str] = "known"
+    independent: ClassVar[bool] = True
+    timeless: ClassVar[bool] = False
+
+    def __init__(self, values: ArrayLike) -> None:
+        self.values = numbers("values", values)
+
+    def __repr__(self) -> str:
+        return f"Known({len(self.values)} values)"
+
+    def prob(self, v: Any, d: Any, history: History) -> Floats:
+        """Return 1 if v is the value d steps later, else 0."""
+        end = now(history)
+        self._check_agrees(end)
+        place = end.time + steps(d)
+        exists = place < len(self.values)
+        value = self.values[np.where(exists, place, 0)] if len(self.values) else 0
+        return ((value == wanted(v)) & exists).astype(np.float64)[()]
+
+    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
+        """Return the next values; `seed` is not used, because nothing is drawn."""
+        at_least("length", length, 0)
+        start = now(history).time + 1
+        if start + length > len(self.values):
+            raise BadInput(
+                f"length must be at most {max(len(self.values) - start, 0)}, got {length};"
+                " no more values are known"
+            )
+        return self.values[start : start + length].copy()
+
+    def support(self, most: int, history: History) -> np.ndarray:
+        """Return the next values."""
+        start = now(history).time + 1
+        return np.unique(self.values[start : start + most])
+
+    def _check_agrees(self, end: Now) -> None:
+        if end.value is None:
+            return
+        time = np.asarray(end.time)
+        if (time >= len(self.values)).any() or (self.values[time] != end.value).any():
+            raise BadInput(
+                f"history must agree with the known values, got {end.value} at step {end.time}"
+            )

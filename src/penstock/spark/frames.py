@@ -1,0 +1,269 @@
+"""The frames that an operator is given: their columns, checked, and as Spark expressions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
+
+from ..errors import BadInput
+from .checks import WATERMARK
+
+Names = str | list[str] | tuple[str, ...]
+Keys = Names | Mapping[str, str]  # the last: by their names in the left frame, and in the right one
+Output = tuple[tuple[int, str, str], ...]  # (input, its column, new name)
+
+KEY = "__penstock_key"  # how the 64-bit key is called in a packet, unless a column is called so
+EXACT = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+@dataclass(frozen=True)
+class Input:
+    """One frame as the operator sees it."""
+
+    keys: tuple[str, ...]
+    time: str | None  # a lookup needs none
+    names: tuple[str, ...]  # all columns, in their order
+    types: tuple[str, ...]  # Spark's words for their types
+    exact: bool = False  # the key is one whole number and stands for itself; else it is a hash
+
+    def is_payload(self, name: str) -> bool:
+        """Tell whether a column is payload: the engine itself holds time and whole-number keys."""
+        return name != self.time and not (self.exact and name in self.keys)
+
+    @property
+    def packed(self) -> tuple[str, ...]:
+        """The columns of a packet: the 64-bit key first, by a name that no other column has.
+
+        >>> names, types = ("k", "t", "__penstock_key"), ("int", "timestamp", "int")
+        >>> Input(("k",), "t", names, types, exact=True).packed
+        ('__penstock_key_', 't', '__penstock_key')
+        """
+        key = KEY
+        while key in self.names:
+            key += "_"
+        return (key, *(name for name in self.names if self.is_payload(name) or name == self.time))
+
+
+def as_names(on: Names, argument: str) -> tuple[str, ...]:
+    """Return one or several column names as a tuple."""
+    names = (on,) if isinstance(on, str) else on
+    if (
+        not isinstance(names, list | tuple)
+        or not names
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise BadInput(
+            f"{argument} must name a column ('k') or several (['k', 'v']), got {on!r}; pass names, "
+            "not columns"
+        )
+    return tuple(names)
+
+
+def read_keys(on: Keys, frames: list[DataFrame]) -> list[tuple[str, ...]]:
+    """Return the names of the key columns in each frame."""
+    if isinstance(on, Mapping) and len(frames) == 2:
+        return [as_names(list(names), "on") for names in (on.keys(), on.values())]
+    names = as_names(on, "on")  # type: ignore[arg-type]
+    if len(names) == len(frames) == 2:
+        (a, b), (left, right) = names, frames
+        if (
+            a in left.columns
+            and b in right.columns
+            and not {a, b} <= {*left.columns} & {*right.columns}
+        ):
+            raise BadInput(
+                f"on={on!r} names two columns of both frames, and not both frames have both; for a "
+                f"key of two names pass on={{{a!r}: {b!r}}}"
+            )
+    return [names] * len(frames)
+
+
+def check_frame(frame: Any, who: str) -> None:
+    """Refuse what is no DataFrame, and one whose columns cannot be told apart by name."""
+    if not hasattr(frame, "sparkSession"):  # classic and Connect have no class in common
+        raise BadInput(f"the {who} frame must be a Spark DataFrame, got {type(frame).__name__}")
+    seen = [fold(frame, name) for name in frame.columns]
+    for name, known in zip(frame.columns, seen, strict=True):
+        if seen.count(known) > 1:
+            raise BadInput(
+                f"column {name!r} is there {seen.count(known)} times in the {who} frame; rename "
+                "all but one of them"
+            )
+
+
+def fold(frame: DataFrame, name: str) -> str:
+    """Return a column's name in a form that is equal where Spark takes two names for one."""
+    exactly = str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+    return name if exactly else name.lower()
+
+
+def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | None) -> Input:
+    """Check that a frame has the columns that are named, and describe it."""
+    for name in keys:
+        find_column(frame, who, name)
+    if time is not None:
+        _check_time(frame, who, time)
+    check_keys(frame, who, keys)
+    fields = frame.schema.fields
+    for field in fields:
+        _check_arrow(field, who)
+    names = tuple(f.name for f in fields)
+    kinds = tuple(f.dataType.simpleString() for f in fields)
+    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
+    return Input(keys, time, names, kinds, exact)
+
+
+def _check_time(frame: DataFrame, who: str, time: str) -> None:
+    find_column(frame, who, time)
+    kind = frame.schema[time].dataType
+    if not isinstance(kind, T.TimestampType | T.TimestampNTZType):
+        raise BadInput(
+            f"time column {time!r} of the {who} frame must be a timestamp, got "
+            f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
+        )
+
+
+def _check_arrow(field: T.StructField, who: str) -> None:
+    """Refuse a column that cannot travel to Python."""
+    try:
+        to_arrow_type(field.dataType, timezone="UTC")
+    except Exception:  # PySpark has changed its mind about which
+        raise BadInput(
+            f"column {field.name!r} of the {who} frame has the type "
+            f"{field.dataType.simpleString()}, which Spark cannot hand to Python; cast it (to a "
+            "string or a number), or drop it"
+        ) from None
+
+
+def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "on") -> None:
+    """Refuse key columns that are named twice or cannot be compared."""
+    if len(set(keys)) < len(keys):
+        raise BadInput(f"{given} must name each column once, got {list(keys)!r}")
+    for name in keys:
+        reason = _no_key(frame.schema[name].dataType)
+        if reason:
+            raise BadInput(
+                f"key column {name!r} of the {who} frame cannot be a key: "
+                f"{frame.schema[name].dataType.simpleString()} {reason}"
+            )
+
+
+def find_column(frame: DataFrame, who: str, name: str) -> None:
+    """Refuse a name that the frame lacks."""
+    if not isinstance(name, str):
+        raise BadInput(f"a column of the {who} frame must be given by its name, got {name!r}")
+    if name in frame.columns:
+        return
+    spelled = {each.lower(): each for each in frame.columns}
+    near = get_close_matches(name.lower(), list(spelled), n=1)
+    hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
+    raise BadInput(
+        f"the {who} frame has no column {name!r}; {hint}it has {', '.join(frame.columns)}"
+    )
+
+
+def _no_key(kind: T.DataType) -> str:
+    """Say why values of a type cannot be compared by their hash; empty if they can."""
+    if kind.typeName() in ("map", "variant", "void"):
+        return "has no equality in Spark; take a part of it out"
+    if "collate" in kind.simpleString():
+        return "has equal texts of different bytes; lower it or cast it to string first"
+    if isinstance(kind, T.ArrayType):
+        return _no_key(kind.elementType)
+    if isinstance(kind, T.StructType):
+        return next(filter(None, (_no_key(f.dataType) for f in kind.fields)), "")
+    return ""
+
+
+def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str]) -> None:
+    """Refuse keys or times whose types differ between the frames."""
+    for position in range(len(inputs[0].keys)):
+        kinds = [f.schema[i.keys[position]].dataType for f, i in zip(frames, inputs, strict=True)]
+        for kind, name, source in zip(kinds, who, inputs, strict=True):
+            if kind.simpleString() != kinds[0].simpleString():
+                raise BadInput(
+                    f"key column {source.keys[position]!r} must have one type in all frames, got "
+                    f"{kinds[0].simpleString()} in the {who[0]} frame and {kind.simpleString()} in "
+                    f"the {name} frame; cast one of them"
+                )
+    clocks = [f.schema[str(i.time)].dataType for f, i in zip(frames, inputs, strict=True)]
+    if len(set(map(type, clocks))) > 1:
+        raise BadInput(
+            "time columns must be of one type in all frames, got "
+            f"{', '.join(kind.simpleString() for kind in clocks)}; cast one of them"
+        )
+
+
+def hashed_key(keys: tuple[str, ...], exact: bool) -> Column:
+    """Return 64 bits that stand for key columns; one whole number (`exact`) is its own."""
+    columns = [F.col(quote(name)) for name in keys]
+    if exact:
+        return columns[0].cast("long")
+    present = columns[0].isNotNull()
+    for column in columns[1:]:
+        present = present & column.isNotNull()
+    return F.when(present, F.xxhash64(*columns))
+
+
+def quote(name: str) -> str:
+    """Return a column name that Spark takes literally, dots and all."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def carried_delay(frame: DataFrame, time: str | None) -> int | None:
+    """Return the watermark delay that a frame carries, in microseconds; None without one."""
+    delay = (frame.schema[str(time)].metadata or {}).get(WATERMARK)
+    return None if delay is None else 1000 * int(delay)
+
+
+def result_type(frames: list[DataFrame], output: Output) -> T.StructType:
+    """Return the type of the results of one join.
+
+    Nothing in it is promised not to be null: a held row may be older than such a promise.
+    """
+    return T.StructType(
+        [T.StructField(new, frames[number].schema[name].dataType) for number, name, new in output]
+    ).toNullable()
+
+
+def shared_keys(first: Input, other: Input) -> set[str]:
+    """Return the key columns that have one name in two frames."""
+    return {a for a, b in zip(first.keys, other.keys, strict=True) if a == b}
+
+
+def output_columns(
+    inputs: tuple[Input, ...],
+    streams: tuple[int, ...],
+    suffixes: tuple[str, ...],
+    folded: Callable[[str], str],
+) -> Output:
+    """Return where each output column comes from: keys once, then the rest frame by frame.
+
+    A key column that has another name than in the first frame is a column of the rest.
+    `folded` returns a name in a form that is equal where Spark takes two names for one.
+    """
+    keys = inputs[streams[0]].keys
+    columns = [(streams[0], name, name) for name in keys]
+    rest = [
+        (leg, stream, name)
+        for leg, stream in enumerate(streams)
+        for name in inputs[stream].names
+        if name not in (shared_keys(inputs[streams[0]], inputs[stream]) if leg else keys)
+    ]
+    plain = [folded(name) for name in (*(name for _, _, name in rest), *keys)]
+    for leg, stream, name in rest:
+        new = name + suffixes[leg] if plain.count(folded(name)) > 1 else name
+        columns.append((stream, name, new))
+    names = [folded(new) for _, _, new in columns]
+    for _, _, new in columns:
+        if names.count(folded(new)) > 1:
+            raise BadInput(
+                f"the result would have the column {new!r} twice; rename it in a frame, or pass "
+                "other suffixes="
+            )
+    return tuple(columns)

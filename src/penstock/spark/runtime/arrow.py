@@ -1,0 +1,195 @@
+"""Arrow tables: packets of them, rows of one meaning and different types, sizes and equality.
+
+Spark may describe the same column otherwise after a restart: timestamps in another zone, values
+that are now promised not to be null, longer offsets. All that is harmless (`fitted`).
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+WHOLE = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
+ROWS = 65_536  # in one packet of results
+BYTES = 8 << 20  # and about so many bytes
+
+
+def to_ipc(table: pa.Table) -> bytes:
+    """Return a table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def from_ipc(blob: bytes | memoryview) -> pa.Table:
+    """Return the table of an Arrow IPC stream, without copying it."""
+    return pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
+
+
+def concatenated(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all tables, with the columns of the last one, which is the newest.
+
+    >>> old = pa.table({"t": pa.array([0], pa.timestamp("us", "Europe/Berlin"))})
+    >>> new = pa.table({"t": pa.array([1], pa.timestamp("us", "Asia/Tokyo"))})
+    >>> concatenated([old, new]).schema.field("t").type
+    TimestampType(timestamp[us, tz=UTC])
+    """
+    newest = tables[-1].schema
+    if all(table.schema.equals(newest) for table in tables):
+        return pa.concat_tables(tables)
+    common = pa.schema([_relaxed_field(field) for field in newest])
+    return pa.concat_tables([fitted(table, common) for table in tables])
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table with the columns of a schema, which may have other types of one meaning."""
+    if table.schema.equals(schema, check_metadata=True):
+        return table
+    columns = [
+        pa.nulls(len(table), field.type) if pa.types.is_null(column.type) else column
+        for field, column in zip(schema, table.select(schema.names).columns, strict=True)
+    ]
+    return pa.table(columns, schema.names).cast(schema)
+
+
+def relaxed(kind: pa.DataType) -> pa.DataType:
+    """Return a type of the same values that promises least.
+
+    >>> relaxed(pa.struct([pa.field("a", pa.list_(pa.field("x", pa.int8(), False)), False)]))
+    StructType(struct<a: list<x: int8>>)
+    """
+    if pa.types.is_timestamp(kind):
+        return kind if kind.tz is None else pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_dictionary(kind):
+        return relaxed(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([_relaxed_field(field) for field in kind])
+    if pa.types.is_map(kind):
+        key = pa.field(kind.key_field.name, relaxed(kind.key_type), False)
+        return pa.map_(key, _relaxed_field(kind.item_field))
+    if pa.types.is_list(kind):
+        return pa.list_(_relaxed_field(kind.value_field))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_relaxed_field(kind.value_field))
+    return kind
+
+
+def _relaxed_field(field: pa.Field) -> pa.Field:
+    return field.with_type(relaxed(field.type)).with_nullable(True)
+
+
+def pieces(sizes: np.ndarray, rows: int, most: int) -> Iterator[slice]:
+    """Cut rows of the given sizes into pieces of at most `rows` rows and `most` bytes.
+
+    A row that is larger makes a piece of its own.
+
+    >>> [(each.start, each.stop) for each in pieces(np.array([4, 4, 9, 20, 1]), 10, 10)]
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    """
+    ends = np.cumsum(sizes)
+    first = before = 0
+    while first < len(sizes):
+        fit = int(np.searchsorted(ends, before + most, "right"))
+        last = max(first + 1, min(first + rows, fit))
+        yield slice(first, last)
+        first, before = last, int(ends[last - 1])
+
+
+def even_pieces(count: int, rows: int) -> Iterator[slice]:
+    """Cut rows of no matter what size into pieces of at most `rows` rows."""
+    for first in range(0, count, rows):
+        yield slice(first, min(first + rows, count))
+
+
+def column_bytes(column: pa.ChunkedArray) -> np.ndarray | int:
+    """Return about how many bytes each value takes; one number if all take the same.
+
+    >>> column_bytes(pa.chunked_array([["a", None, "bcd"]])).tolist()
+    [5, 4, 7]
+    """
+    if not len(column):
+        return 0
+    if not _varies(column.type):
+        return -(-column.nbytes // len(column))
+    return np.concatenate([_value_bytes(chunk) for chunk in column.chunks])
+
+
+def _value_bytes(array: pa.Array) -> np.ndarray:
+    kind, count = array.type, len(array)
+    if _has_length(kind):
+        lengths = pc.fill_null(pc.binary_length(array), 0)
+        return lengths.to_numpy(zero_copy_only=False) + np.int64(4)
+    if pa.types.is_struct(kind):
+        return sum(map(_value_bytes, array.flatten()), np.zeros(count, np.int64))
+    if _has_items(kind):
+        inside = [array.keys, array.items] if pa.types.is_map(kind) else [array.values]
+        ends = np.concatenate([[0], np.cumsum(sum(map(_value_bytes, inside)))])
+        at = array.offsets.to_numpy(zero_copy_only=False)
+        return ends[at[1:]] - ends[at[:-1]] + np.int64(4)
+    return np.full(count, -(-array.nbytes // count) if count else 0, np.int64)
+
+
+def _varies(kind: pa.DataType) -> bool:
+    return _has_length(kind) or _has_items(kind) or pa.types.is_struct(kind)
+
+
+def _has_length(kind: pa.DataType) -> bool:
+    tests = (
+        pa.types.is_string,
+        pa.types.is_binary,
+        pa.types.is_large_string,
+        pa.types.is_large_binary,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _has_items(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)
+
+
+def row_bytes(table: pa.Table, rows: int) -> np.ndarray:
+    """Return about how many bytes each row takes: texts and lists exactly, the rest on average."""
+    total = np.zeros(rows, np.int64)
+    if rows:
+        for column in table.columns:
+            total += column_bytes(column)
+    return total
+
+
+def as_microseconds(column: pa.ChunkedArray) -> np.ndarray:
+    """Return timestamps as whole microseconds."""
+    array = column.combine_chunks()
+    if not pa.types.is_timestamp(array.type) or array.type.unit != "us":
+        array = array.cast(pa.timestamp("us", getattr(array.type, "tz", None)))
+    return array.view(pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def equal(left: Any, right: Any) -> np.ndarray:
+    """Compare two columns as Spark compares keys: NaN equals NaN, and 0.0 equals -0.0.
+
+    >>> equal(pa.array([0.0, math.nan, 1.0]), pa.array([-0.0, math.nan, 2.0])).tolist()
+    [True, True, False]
+    """
+    if pa.types.is_nested(left.type):
+        pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
+        return np.array([_same(a, b) for a, b in pairs], bool)
+    same = pc.equal(left, right)
+    if pa.types.is_floating(left.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    return same.to_numpy(zero_copy_only=False) if len(same) else np.zeros(0, bool)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Compare two nested values; inside of them a null equals a null, as in Spark."""
+    if isinstance(a, dict):
+        pairs = zip(a.values(), b.values(), strict=True)  # by place: names may differ in case
+        return all(_same(x, y) for x, y in pairs)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
+    return bool(a == b)

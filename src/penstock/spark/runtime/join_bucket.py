@@ -1,0 +1,523 @@
+"""One bucket of the join, one micro-batch at a time: packets in, packets of results out.
+
+Holds no algorithm: Arrow to NumPy columns, the engine, and back. The engine says which rows match,
+by their numbers; the payloads lie in segments by these numbers.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ... import policies
+from ...engine import Join
+from ...engine.adapt import census
+from ...engine.join import ANTI, FIRST, INNER, ONE, PRESERVED, SEMI, Matches
+from ...engine.shares import split_budget
+from ...errors import BadInput
+from ...kernel.policy import JOINING
+from ...profile.lossy import LossyCounter
+from ..frames import Input
+from ..plan import JoinPlan
+from ..recall.estimate import SUMS, no_sums
+from ..recall.keys import KeyShadow
+from ..recall.pairs import PairShadow
+from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
+from .arrow import as_microseconds, concatenated, from_ipc
+from .bucket import Bucket, MicroBatch, Packet
+from .results import Absent, Results, gather
+from .segments import LARGEST_BYTES, Segment, Segments, is_sparse, make_segment
+from .sharing import TOLD, Share
+from .store import Stored
+
+HOT = 0.005  # the share of the rows that a key has which the figures of a query name
+LONGEST = 100  # characters of a key that are told
+PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
+ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
+SLACK = 1_000  # microseconds for which Spark's own join holds a row after its last moment
+STEPS = 64  # in which rows make room for those that are watched
+COUNTED = (
+    "arrived",
+    "late",
+    "null",
+    "rows_matched",
+    "expired",
+    "evicted",
+    "refused",
+    "completed",
+    "unmatched",
+    "unmatched_evicted",
+)
+
+
+def counter_names(streams: int) -> list[str]:
+    """Return the names of the counters that every bucket reports."""
+    names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
+    names += ["no_time", "matched", "held", "bytes", "share", *(f"shadow_{each}" for each in SUMS)]
+    names += [f"rows_{each}_{stream}" for each in SUMS for stream in range(streams)]
+    return names + census.names(JOINING)
+
+
+class New(NamedTuple):
+    """Some rows of a micro-batch."""
+
+    stream: int
+    segment: Segment
+    null: np.ndarray  # bool: the key is missing
+    timeless: np.ndarray  # bool: the time is; only of rows that are results nevertheless
+
+
+class JoinBucket(Bucket):
+    """The join of the keys that fall into one bucket."""
+
+    def __init__(self, plan: JoinPlan, number: int, state: bytes | None = None):
+        self.plan = plan
+        self.number = number
+        policies.choose_on_executor(plan.policy, JOINING)
+        shared = plan.shared is not None
+        self.share = Share(plan, number, fixed_bytes(plan)) if shared else None
+        # Of the budget, as long as there is no share.
+        self.allowed = None if plan.budget is None else _part(plan, number)
+        self.totals = {"no_time": 0.0, "matched": 0.0}
+        self.rows = [Segments() for _ in plan.inputs]  # by stream
+        self.shadow: PairShadow | KeyShadow | None = None
+        self.pairs = LossyCounter(PAIRS_ERROR)  # results by key, under a budget
+        self.names: dict[tuple[int, int], str] = {}  # of frequent keys, by join and key
+        # Microseconds: rows up to it come too late. Spark's watermark begins in 1970.
+        self.watermark = 0 if plan.watermark else None
+        if state is None:
+            self.join = make_join(plan, number)
+            self.join.late_until = self.watermark
+            if plan.budget is not None:
+                self.shadow = make_shadow(plan, number)
+        self.open(state)
+
+    def resume(self, stored: Stored) -> None:
+        """Go on where an earlier micro-batch stopped, perhaps with another budget or policy."""
+        plan, number = self.plan, self.number
+        saved = stored.part("join.")
+        self._load_rows(saved, stored.payloads)
+        unsized = plan.in_bytes and "held.size" not in saved  # the budget was one of rows
+        share = None if self.share is None else self.share.resume(stored.part("ledger."))
+        resized = None if share is None else share - watch_bytes(plan)
+        self.join = Join.restore(
+            saved,
+            policy=plan.policy,
+            budget=bucket_budget(plan, number),
+            goal=plan.goal,
+            resized=resized,
+            in_bytes=plan.in_bytes,
+            size=self._held_sizes(saved["held.stream"]) if unsized else None,
+        )
+        if plan.budget is not None or not plan.watermark:
+            if self.join.delay == UNLIMITED:  # the clock was set for that: the watermark stays
+                self.join.shift_clock(plan.delay - UNLIMITED)
+            self.join.delay = plan.delay
+        self.watermark = stored.fingerprint["watermark"]
+        self.join.late_until = self.watermark
+        self.totals = dict(stored.totals)
+        pairs = stored.part("pairs.")
+        self.pairs = LossyCounter.restore(pairs) if pairs else self.pairs
+        self._resume_shadow(stored.part("shadow."), saved)
+        if self.share is None:
+            self._fit()
+        if self.shadow is not None:
+            self.shadow.forget(self._late_until, self._gone())
+
+    def _load_rows(self, saved: dict[str, np.ndarray], payloads: list[pa.Table]) -> None:
+        """Put the rows held into segments; they are numbered stream by stream."""
+        first = 0
+        for number, payload in enumerate(payloads):
+            mine = saved["held.stream"] == number
+            key, time = saved["held.key"][mine, 0], saved["held.time"][mine]
+            parts = payload.to_batches() if payload.num_columns else [None] * bool(len(key))
+            at = 0
+            for part in parts:
+                some = slice(at, at + part.num_rows if part else len(key))
+                table = pa.table({}) if part is None else pa.Table.from_batches([part])
+                columns = {"key": key[some], "time": time[some]}
+                self.rows[number].add(make_segment(first + at, table, columns))
+                at = some.stop
+            first += len(key)
+
+    def _held_sizes(self, streams: np.ndarray) -> np.ndarray:
+        """Return the bytes of the rows held, in the engine's order."""
+        sizes = np.empty(len(streams), np.int64)
+        for number, held in enumerate(self.rows):
+            if held.parts:
+                sizes[streams == number] = np.concatenate([part.size for part in held.parts])
+        return np.maximum(1, sizes)
+
+    def _resume_shadow(self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray]) -> None:
+        """Go on estimating, which begins with the first budget and then never ends."""
+        if self.plan.budget is None and not shadow:
+            return
+        self.shadow = make_shadow(self.plan, self.number)
+        stream, time = saved["held.stream"].astype(np.int64), saved["held.time"]
+        rows = np.argsort(np.argsort(stream, kind="stable"), kind="stable")  # stream by stream
+        held = Arrived(stream, saved["held.key"][:, 0], time, rows)
+        matched = np.unpackbits(saved["matched"], count=len(time)).astype(bool)
+        evicted_now = len(time) - self.join.held
+        self.shadow.resume(shadow, held, matched, self._gone() - evicted_now)
+
+    def _gone(self) -> int:
+        """Return how many rows were evicted or rejected so far."""
+        counters = self.join.counters
+        return int(counters["evicted"].sum() + counters["refused"].sum())
+
+    def advance(self, batch: MicroBatch) -> Iterator[Packet]:
+        """Take the packets of one micro-batch and return those of the results."""
+        after = self._take_share(batch.digests)
+        for part in self._results(batch.packets):
+            if part.are_matches:
+                self._note_matches(part)
+            if part.packet is not None:
+                yield part.packet
+        self._tell_time(batch.watermark)
+        yield from self._departed(self.join.departed())
+        self.allowed = after
+        if self.shadow is not None:
+            self.shadow.forget(self._late_until, self._gone())
+        self._fit()  # the share may be smaller, and more rows may be watched than before
+        yield from self._departed(self.join.departed())
+        if self.shadow is not None:
+            self.shadow.forget(self._late_until, self._gone())
+        self._drop_dead_rows()
+
+    def finish(self) -> Iterator[Packet]:
+        """Return the packets of the rows that have no partner when the input ends."""
+        yield from self._departed(self.join.finish())
+
+    def _departed(self, found: Matches) -> Iterator[Packet]:
+        """Return the packets of rows that left without a partner."""
+        for part in gather(self.plan, self.rows, *found, self.silent):
+            if part.packet is not None:
+                yield part.packet
+
+    def _note_matches(self, part: Results) -> None:
+        """Count results, and show them to what estimates recall."""
+        self.totals["matched"] += len(part.rows)
+        if self.shadow is not None:
+            first = self.plan.joins[part.join][0][0]
+            keys = self.rows[first].values("key", part.rows[:, 0])
+            self.shadow.found(part.join, part.rows, keys)
+            self.pairs.push(keys + part.join * ANOTHER)  # of another join: another key
+
+    @property
+    def _late_until(self) -> int | None:
+        """The time up to which rows come too late: by Spark's watermark, or in a batch by ours."""
+        if self.plan.watermark or self.join.watermark is None:
+            return self.watermark
+        return self.join.watermark - 1
+
+    def _tell_time(self, watermark: int | None) -> None:
+        """Go on to the watermark that Spark has reached: rows up to it come too late from now."""
+        if watermark is None:
+            return
+        self.watermark = self.join.late_until = watermark
+        # With a budget the engine expires rows as others come, unless these are waited for.
+        if self.plan.budget is None or self.plan.how not in (INNER, SEMI):
+            reached = watermark - SLACK + 1 + (self.join.delay or 0)
+            self.join.advance(np.full(len(self.plan.inputs), reached))
+            self.join.expire()
+
+    def is_changed(self, batch: MicroBatch) -> bool:
+        """Tell whether a micro-batch has changed what the bucket remembers."""
+        return bool(batch.packets or batch.digests or batch.watermark is not None)
+
+    def _take_share(self, digests: Sequence[bytes]) -> int | None:
+        """Give the engine what it may have in this micro-batch; return what it may have after."""
+        after = self.allowed
+        if self.share is not None:
+            self.allowed, after = self.share.take(digests)
+        self._fit()
+        return after
+
+    def _fit(self) -> None:
+        """Give the engine its share, less the bytes that the estimate of recall takes."""
+        if self.allowed is not None:
+            engine = self.allowed - watch_bytes(self.plan)
+            rows = max(0, engine - self.join.footprint.fixed)
+            step = 1 + rows // STEPS  # so that it seldom changes
+            watching = -(-self._watching_bytes // step) * step
+            self.join.resize(engine - min(watching, rows))
+
+    @property
+    def _watching_bytes(self) -> int:
+        """What the estimate of recall takes of a budget in bytes, beside what it begins with."""
+        if self.shadow is None or not self.plan.in_bytes:
+            return 0
+        return max(0, self.shadow.nbytes - watch_bytes(self.plan))
+
+    def _results(self, packets: Sequence[tuple[int, bytes]]) -> Iterator[Results]:
+        """Push the new rows, and return the results in parts as they are found."""
+        first = self.join.next_row
+        new = self._read(packets)
+        stream = np.repeat([each.stream for each in new], [len(each.null) for each in new])
+        key = _joined([each.segment.columns["key"] for each in new])
+        time = _joined([each.segment.columns["time"] for each in new])
+        size = _joined([each.segment.size for each in new])
+        keyless = _joined([each.null for each in new]).astype(bool)
+        timeless = _joined([each.timeless for each in new]).astype(bool)
+        null = keyless | timeless
+        if self.shadow is not None:
+            late = self._late_until
+            rows = np.flatnonzero(~null if late is None else ~null & (time > late))
+            taken = Arrived(stream[rows], key[rows], time[rows], rows + first)
+            self.shadow.take(first, time, taken)
+        parts = self.join.push_parts(
+            stream,
+            key,
+            time,
+            null=null if null.any() else None,
+            size=np.maximum(1, size) if self.plan.in_bytes else None,
+            pairs=True,
+        )
+        absent = Absent(np.flatnonzero(keyless) + first, np.flatnonzero(timeless) + first)
+        for found, joined in parts:
+            yield from gather(self.plan, self.rows, found, joined, self.silent, absent)
+
+    def _read(self, packets: Sequence[tuple[int, bytes]]) -> list[New]:
+        """Put the new rows into segments, and return them stream by stream."""
+        first, new = self.join.next_row, []
+        for stream, source in enumerate(self.plan.inputs):
+            tables = [from_ipc(packet) for side, packet in packets if packet and side == stream]
+            if not preserves(self.plan, stream):
+                tables = [self._without_null_times(source, table) for table in tables]
+            if sum(table.nbytes for table in tables) <= LARGEST_BYTES:
+                tables = [concatenated(tables)] if tables else []
+            for table in tables:
+                rows = self._read_rows(stream, source, table, first)
+                if len(rows.null):
+                    self.rows[stream].add(rows.segment)
+                    new.append(rows)
+                    first += len(rows.null)
+        return new
+
+    def _read_rows(self, stream: int, source: Input, table: pa.Table, first: int) -> New:
+        """Return rows as they come in packets, numbered from `first` on."""
+        table = table.combine_chunks()
+        key, time = table.column(0).combine_chunks(), table.column(source.time)
+        null, timeless = key.is_null().to_numpy(zero_copy_only=False), time.is_null().to_numpy()
+        if timeless.any():  # no window holds them, so that they match nothing
+            name, count = f"timeless_{stream}", int(timeless.sum())
+            self.totals["no_time"] += count
+            self.totals[name] = self.totals.get(name, 0.0) + count
+            time = time.fill_null(pa.scalar((self._late_until or 0) + 1).cast(time.type))
+        columns = {
+            "key": key.fill_null(0).to_numpy(zero_copy_only=False),
+            "time": as_microseconds(time),
+        }
+        payload = table.select([name for name in source.names if source.is_payload(name)])
+        return New(stream, make_segment(first, payload, columns), null, timeless)
+
+    def _without_null_times(self, source: Input, table: pa.Table) -> pa.Table:
+        column = table.column(source.time)
+        if column.null_count:
+            self.totals["no_time"] += column.null_count
+            return table.filter(column.is_valid())
+        return table
+
+    def _drop_dead_rows(self) -> None:
+        """Drop segments that have expired, and rebuild the others where few rows are live."""
+        watermark, reach = self.watermark, self.plan.reach
+        if watermark is not None and reach is not None and self.plan.budget is None:
+            for held, far in zip(self.rows, reach, strict=True):
+                held.drop(partial(_is_before, watermark - SLACK - max(0, far)))
+        if is_sparse(sum(map(len, self.rows)), self.join.held):
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Keep the rows that the engine holds, numbered anew."""
+        streams = self.join.tuples["stream"]
+        old = self.join.renumber()
+        new, first = self.join.held_rows, 0
+        for number, held in enumerate(self.rows):
+            mine = old[streams == number]
+            held.rebuild(mine, first)
+            first += len(mine)
+        if self.shadow is not None:
+            order = np.argsort(old)
+            self.shadow.renumber(old[order], new[order])
+
+    def hottest(self) -> str | None:
+        """Return what a person is told of this bucket's keys, as JSON: the frequent ones with their
+        share of the rows, and the most results that a key has."""
+        if self.shadow is None:
+            return None
+        pairs = self.pairs.most(TOLD).lowest.tolist()
+        return json.dumps({"hottest": self._frequent(), "pairs": pairs})
+
+    def _frequent(self) -> list[tuple[str, float]]:
+        """Return the keys of this bucket that are frequent, with their share of the rows."""
+        if self.share is None:
+            return []
+        found = [each for each in self.share.hottest() if each[2] >= HOT]
+        self.names = {
+            (join, key): self.names.get((join, key)) or self._name_of(join, key)
+            for join, key, _ in found
+        }
+        return [
+            (self.names[join, key] or f"(hash {key})", round(share, 4))
+            for join, key, share in found
+        ]
+
+    def _name_of(self, join: int, key: int) -> str:
+        """Return a key as a person reads it; empty where no row with it is held."""
+        for stream, _ in self.plan.joins[join]:
+            source = self.plan.inputs[stream]
+            if source.exact:
+                return str(key)
+            for part in reversed(self.rows[stream].parts):
+                here = np.flatnonzero(part.columns["key"] == key)
+                if len(here):
+                    named = [name for name in source.keys if source.is_payload(name)]
+                    values = [part.payload.column(name)[int(here[-1])].as_py() for name in named]
+                    return ", ".join(str(value)[:LONGEST] for value in values)
+        return ""
+
+    def stored(self) -> Stored:
+        """Return all that the bucket remembers; only rows that are held are among it."""
+        self._rebuild()
+        arrays = {f"join.{name}": array for name, array in self.join.save(copy=False).items()}
+        shadow = {} if self.shadow is None else self.shadow.save()
+        arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
+        if self.share is not None:
+            arrays |= {f"ledger.{name}": array for name, array in self.share.save().items()}
+        if self.shadow is not None:
+            arrays |= {f"pairs.{name}": array for name, array in self.pairs.save().items()}
+        payloads = [
+            concatenated([part.payload for part in held.parts]) if held.parts else pa.table({})
+            for held in self.rows
+        ]
+        said = self.plan.fingerprint | {"watermark": self.watermark}
+        return Stored(said, arrays, payloads, self.totals)
+
+    def report(self, state_bytes: int) -> dict[str, float]:
+        """Return the counters since the query first started."""
+        report = {
+            f"{name}_{stream}": float(count)
+            for name in COUNTED
+            for stream, count in enumerate(self.join.counters[name])
+        }
+        report |= self.totals
+        for stream in range(len(self.plan.inputs)):  # those that the engine took for keyless
+            for name in ("arrived", "null"):
+                report[f"{name}_{stream}"] -= self.totals.get(f"timeless_{stream}", 0.0)
+        report["held"] = float(self.join.held)
+        report["share"] = float(self.join.budget or 0)
+        used = self.join.used + watch_bytes(self.plan) + self._watching_bytes
+        report["bytes"] = float(used if self.plan.in_bytes else state_bytes)
+        sums, of_rows = no_sums(), [no_sums()] * len(self.plan.inputs)
+        if self.shadow is not None:
+            sums, of_rows = told_sums(self.plan, self.shadow)
+        report |= {f"shadow_{name}": value for name, value in sums.items()}
+        report |= {
+            f"rows_{name}_{stream}": value
+            for stream, sums in enumerate(of_rows)
+            for name, value in sums.items()
+        }
+        return report | census.counters(self.join, JOINING)
+
+
+def told_sums(
+    plan: JoinPlan, shadow: PairShadow | KeyShadow
+) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """Return what the estimates of recall need, of results and of the rows of each stream.
+
+    Where a left row has one partner, results are left rows, and what right rows would have found
+    depends on all the others. With one partner for all of them so do the results.
+    """
+    of_rows = shadow.row_sums()
+    unknown = no_sums() | {"blind": 1.0}
+    if plan.match == ONE:
+        return unknown, [unknown, unknown]
+    if plan.match == FIRST or plan.how in (SEMI, ANTI):
+        return of_rows[0], [of_rows[0], unknown]
+    return shadow.sums(), of_rows
+
+
+def preserves(plan: JoinPlan, stream: int) -> bool:
+    """Tell whether rows of a stream are results also without a partner."""
+    return stream < 2 and PRESERVED.get(plan.how, (False, False))[stream]
+
+
+def _is_before(last: int, part: Segment) -> bool:
+    """Tell whether no row of a segment is later."""
+    return part.newest <= last
+
+
+def _joined(columns: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(columns) if columns else np.zeros(0, np.int64)
+
+
+def _part(plan: JoinPlan, number: int) -> int:
+    """Return an equal part of the budget."""
+    return split_budget(plan.budget or 0, plan.buckets)[number]
+
+
+def bucket_budget(plan: JoinPlan, number: int) -> int | None:
+    """Return what the engine of one bucket may hold, as it starts."""
+    if plan.budget is None:
+        return None
+    part, watching = _part(plan, number), watch_bytes(plan)
+    if part <= watching:
+        raise BadInput(
+            f"a bucket takes {watching:,} bytes to estimate recall, and may take {part:,}; raise "
+            "the budget, use fewer buckets, or pass recall_sample=0"
+        )
+    return part - watching
+
+
+def watch_bytes(plan: JoinPlan) -> int:
+    """Return what the estimate of recall takes of a budget in bytes before it watches any row."""
+    pairs = all(len(join) == 2 for join in plan.joins)
+    return FIRST_BYTES * len(plan.inputs) if plan.in_bytes and plan.sample and pairs else 0
+
+
+@lru_cache(maxsize=16)
+def fixed_bytes(plan: JoinPlan) -> int:
+    """Return what one bucket takes of a budget in bytes before it holds any row."""
+    return make_join(plan, 0).footprint.fixed + watch_bytes(plan) if plan.in_bytes else 0
+
+
+def make_shadow(plan: JoinPlan, number: int) -> PairShadow | KeyShadow:
+    """Return what estimates the recall of a bucket."""
+    pairs = all(len(join) == 2 for join in plan.joins)
+    return PairShadow(plan, number) if pairs else KeyShadow(plan)
+
+
+def make_join(plan: JoinPlan, number: int) -> Join:
+    """Return the engine of a bucket, as it starts."""
+    return Join(
+        plan.policy,
+        bucket_budget(plan, number),
+        goal=plan.goal,
+        within=plan.within,
+        how=plan.how,
+        match=plan.match,
+        joins=plan.joins,
+        layout=plan.layout,
+        # Without a budget nothing expires before Spark says so; with one, dead rows make room.
+        delay=UNLIMITED if plan.budget is None and plan.watermark else plan.delay,
+        clock=plan.clock,
+        in_bytes=plan.in_bytes,
+        seed=plan.seed + number,
+    )
+
+
+def check_engine(plan: JoinPlan) -> None:
+    """Refuse what no bucket could run: an unknown policy or layout, a share of nothing."""
+    policy = policies.choose(plan.policy, "joining").policy  # also where none is needed
+    for source in plan.inputs:
+        if policy.ordered and not source.exact:
+            raise BadInput(
+                f"policy {policy.name!r} goes by the order of keys, so on must name one column of "
+                f"whole numbers, got {', '.join(source.keys)}; number the keys, or choose another "
+                "policy"
+            )
+    last = make_join(plan, plan.buckets - 1)  # which has the smallest share
+    last.push([], [], [], size=[])

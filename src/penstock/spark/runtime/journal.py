@@ -1,0 +1,245 @@
+"""The durable state of a bucket: a base, and a log of what came since.
+
+The base is all that the bucket remembered at some time. The log holds what each later micro-batch
+brought; a bucket is deterministic, so the base with the log replayed on it is the bucket as it is
+now. A micro-batch writes what it brought and no more, until the log has outgrown the base: then a
+new base takes the place of both. In the long run that writes twice as much as comes in, and the
+rows that are held once for each time that so much has come.
+
+Every version has a random token, by which an image of the bucket in memory is known to be this
+version and no other. Spark commits all of it together with the results, or nothing.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...errors import BadInput, BadState
+from .bucket import Bucket, MicroBatch
+from .fingerprint import check_fingerprint
+from .store import MAGIC, Stored, decode, encode
+
+FORMAT = 2
+OPERATOR = "transformWithStateInPandasExec"  # as Spark calls it in a checkpoint
+EARLIER = "applyInPandasWithState"
+VERSION = "version"  # the value that says what the state is
+CHUNK = 8 << 20  # bytes of one value in Spark's state store
+LEAST = 1 << 20  # bytes of log for which no new base is written
+MOST = 1000  # pieces of log
+
+
+class Value(Protocol):
+    """A value in Spark's state store, of one binary."""
+
+    def get(self) -> tuple | None:
+        """Return it."""
+
+    def update(self, newValue: tuple) -> None:
+        """Write it."""
+
+
+class Map(Protocol):
+    """A map in Spark's state store, from numbers to binaries."""
+
+    def getValue(self, key: tuple) -> tuple | None:
+        """Return one value."""
+
+    def updateValue(self, key: tuple, value: tuple) -> None:
+        """Write one value."""
+
+    def removeKey(self, key: tuple) -> None:
+        """Remove one value."""
+
+
+@dataclass
+class Version:
+    """What is said about the state of a bucket, beside the state itself."""
+
+    fingerprint: dict[str, Any]  # of the query
+    terms: dict[str, Any]  # of the query, which may change at a restart
+    name: str = field(default_factory=lambda: secrets.token_hex(16))  # of the bucket, for images
+    token: str = ""
+    format: int = FORMAT
+    chunks: int = 0  # of the base
+    base_bytes: int = 0
+    first: int = 0  # the number of the first piece of the log
+    next: int = 0  # and of the one that comes next
+    log_bytes: int = 0
+    totals: dict[str, float] = field(default_factory=dict)
+    timer: int | None = None  # milliseconds: for when Spark was asked to call the bucket
+
+    @property
+    def size(self) -> int:
+        """All that the state store holds of the bucket."""
+        return self.base_bytes + self.log_bytes
+
+    def encode(self) -> bytes:
+        """Return this as a binary."""
+        return MAGIC + json.dumps(asdict(self)).encode()
+
+
+def read_version(blob: bytes) -> Version:
+    """Return what was said about the state of a bucket."""
+    if blob[: len(MAGIC)] != MAGIC:
+        raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
+    found = json.loads(blob[len(MAGIC) :])
+    if found.get("format") != FORMAT:
+        raise BadState(
+            f"the checkpoint has state of format {found.get('format')}, this Penstock reads format "
+            f"{FORMAT}; restart with the version that wrote it, or use another checkpoint"
+        )
+    return Version(**found)
+
+
+def check_checkpoint(
+    session: Any, checkpoint: Any, wanted: dict[str, object], what: str, streaming: bool
+) -> None:
+    """Refuse a checkpoint that was written by another query; one that is not there yet passes."""
+    if checkpoint is None:
+        return
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise BadInput(
+            "checkpoint must be the path that option('checkpointLocation', ...) gets, got "
+            f"{checkpoint!r}"
+        )
+    if not streaming:
+        raise BadInput(f"checkpoint is for streams, and a {what} of batch frames has none")
+    found = _read_version(session, os.fspath(checkpoint))
+    if found is not None:
+        check_fingerprint(read_version(found).fingerprint, wanted, what)
+
+
+def _read_version(session: Any, path: str) -> bytes | None:
+    """Return what is said about the state of some bucket; None if Spark can read none."""
+    try:
+        operators = session.read.format("state-metadata").load(path)
+        numbers = {row.operatorName: row.operatorId for row in operators.collect()}
+        if OPERATOR in numbers:
+            state = session.read.format("statestore").option("operatorId", numbers[OPERATOR])
+            found = state.option("stateVarName", VERSION).load(path).select("value.said").first()
+            return None if found is None else bytes(found[0])
+    except Exception:  # no batch was committed yet; whatever else is wrong, the query will tell
+        return None
+    if EARLIER in numbers:
+        raise BadState(
+            "the checkpoint was written by Penstock before its state had format 2; restart with "
+            "the version that wrote it, or use another checkpoint"
+        )
+    return None
+
+
+class Journal:
+    """The durable state of one bucket in Spark's state store."""
+
+    def __init__(self, version: Value, base: Map, log: Map, plan: Any, number: int):
+        self._value, self._base, self._log = version, base, log
+        self.plan = plan
+        self.number = number
+        found = version.get()
+        if found is None:
+            self.version = Version(json.loads(json.dumps(plan.fingerprint)), plan.terms)
+            self.is_new = True
+        else:
+            self.version = read_version(bytes(found[0]))
+            check_fingerprint(self.version.fingerprint, plan.fingerprint, plan.what)
+            self.is_new = False
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the query has the terms that the state was written under."""
+        return self.version.terms == json.loads(json.dumps(self.plan.terms))
+
+    def rebuild(self, make: Callable[[Any, int, bytes | None], Bucket]) -> Bucket:
+        """Return the bucket from its base and log, under the terms that these were written."""
+        version = self.version
+        if not self.plan.can_go_on(version.terms):
+            bucket = make(self.plan, self.number, None)
+            bucket.totals |= version.totals
+            return bucket
+        plan = self.plan if self.is_same else self.plan.under(version.terms)
+        state = b"".join(self._read(self._base, number) for number in range(version.chunks))
+        bucket = make(plan, self.number, state or None)
+        for batch in self._batches():
+            bucket.replay(batch)
+        return bucket
+
+    def _batches(self) -> Iterator[MicroBatch]:
+        """Return what the log holds, one micro-batch after the other."""
+        parts: list[bytes] = []
+        for number in range(self.version.first, self.version.next):
+            blob = self._read(self._log, number)
+            parts.append(blob[1:])
+            if blob[0]:  # the last piece of a micro-batch
+                yield decode_batch(b"".join(parts))
+                parts = []
+
+    def _read(self, pieces: Map, number: int) -> bytes:
+        found = pieces.getValue((number,))
+        if found is None:
+            raise BadState("the state of a bucket is damaged: a part of it is missing")
+        return bytes(found[0])
+
+    def commit(self, bucket: Bucket, batch: MicroBatch, force_base: bool) -> str:
+        """Write what a micro-batch changed; return the token of the new version."""
+        version = self.version
+        entry = encode_batch(batch)
+        outgrown = version.log_bytes + len(entry) > max(LEAST, version.base_bytes)
+        outgrown = outgrown or version.next - version.first >= MOST
+        if force_base or outgrown or self.is_new:
+            self._write_base(bucket.save())
+        else:
+            pieces = [entry[at : at + CHUNK] for at in range(0, len(entry), CHUNK)]
+            for piece in pieces:
+                last = piece is pieces[-1]
+                self._log.updateValue((version.next,), (bytes([last]) + piece,))
+                version.next += 1
+            version.log_bytes += len(entry)
+        version.terms, version.totals = self.plan.terms, bucket.totals
+        version.token = secrets.token_hex(16)
+        self._value.update((version.encode(),))
+        return version.token
+
+    def _write_base(self, state: bytes) -> None:
+        version = self.version
+        chunks = [state[at : at + CHUNK] for at in range(0, len(state), CHUNK)]
+        for number, chunk in enumerate(chunks):
+            self._base.updateValue((number,), (chunk,))
+        for number in range(len(chunks), version.chunks):
+            self._base.removeKey((number,))
+        for number in range(version.first, version.next):
+            self._log.removeKey((number,))
+        version.chunks, version.base_bytes = len(chunks), len(state)
+        version.first, version.log_bytes = version.next, 0
+
+
+def encode_batch(batch: MicroBatch) -> bytes:
+    """Return a micro-batch as one binary."""
+    blobs = {
+        "packets": [blob for _, blob in batch.packets],
+        "digests": batch.digests,
+        "heard": batch.heard,
+    }
+    said = {"watermark": batch.watermark, "sides": [side for side, _ in batch.packets]}
+    arrays = {
+        f"{name}.{number}": np.frombuffer(blob, np.uint8)
+        for name, some in blobs.items()
+        for number, blob in enumerate(some)
+    }
+    return encode(Stored(said, arrays, [], {}))
+
+
+def decode_batch(blob: bytes) -> MicroBatch:
+    """Return the micro-batch of a binary."""
+    stored = decode(blob)
+
+    def some(name: str) -> list[bytes]:
+        return [array.tobytes() for array in stored.part(f"{name}.").values()]
+
+    sides = stored.fingerprint["sides"]
+    packets = list(zip(sides, some("packets"), strict=True))
+    return MicroBatch(packets, stored.fingerprint["watermark"], some("digests"), some("heard"))

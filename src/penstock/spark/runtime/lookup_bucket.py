@@ -1,0 +1,340 @@
+"""One bucket of a lookup, one micro-batch at a time: events in, events with their rows out.
+
+Holds no algorithm: the engine decides what is a hit and what to keep, in the order of the events.
+All keys that are not cached when a piece of work begins are fetched together before the engine is
+asked, so that it knows how large each row is, and no key is fetched twice for one piece. Rows of
+the relation lie in segments, by number; a slot of the engine knows the number of its row.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ... import policies
+from ...engine import Lookup
+from ...engine.adapt import census
+from ...errors import BadInput
+from ...kernel.policy import CACHING
+from ...relations import Fetcher
+from ...relations.fetching import said
+from ..frames import Input
+from ..metrics import AGES, LOOKUP_COUNTED, count_ages
+from ..plan import LookupPlan
+from .arrow import BYTES, ROWS, WHOLE, concatenated, equal, from_ipc, pieces, row_bytes, to_ipc
+from .bucket import Bucket, MicroBatch, Packet
+from .segments import Segments, is_sparse, make_segment
+from .store import Stored, decode, encode
+
+EVENTS, CHANGES = 0, 1  # the sides that packets come from
+PIECE = 250_000  # events served at a time; as many rows may be at hand beside the cache
+PIECE_BYTES = 256 << 20  # and about so many bytes of events
+BESIDE = 9  # bytes that tell of a row whether the relation has it, and since when
+
+
+def now() -> int:
+    """Return the time in microseconds."""
+    return time.time_ns() // 1000
+
+
+class Events(NamedTuple):
+    """Some events in their order; those without a key are looked up nowhere."""
+
+    table: pa.Table
+    key_columns: pa.Table
+    known: np.ndarray  # int64[k]: which events have a key
+    key: np.ndarray  # int64[k]: that key, or its hash
+    different: np.ndarray  # int64[d]: the different keys, in order
+    first: np.ndarray  # int64[d]: the first event that has each of them
+    number: np.ndarray  # int64[k]: which of the different keys an event has
+
+
+def read_events(source: Input, table: pa.Table) -> Events:
+    """Return events as they come in packets."""
+    column = table.column(0).combine_chunks()
+    known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+    key = column.drop_null().to_numpy(zero_copy_only=False)
+    different, first, number = np.unique(key, return_index=True, return_inverse=True)
+    columns = pa.table({name: _column(source, table, name) for name in source.keys})
+    return Events(table, columns, known, key, different, known[first], number)
+
+
+def _column(source: Input, table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a column of the events; a whole-number key travels as the key itself."""
+    if source.is_payload(name):
+        return table.column(name)
+    return table.column(0).cast(WHOLE[source.types[source.names.index(name)]])
+
+
+class LookupBucket(Bucket):
+    """The cache of the keys that fall into one bucket."""
+
+    def __init__(
+        self,
+        plan: LookupPlan,
+        number: int,
+        state: bytes | None = None,
+        clock: Callable[[], int] = now,
+    ):
+        self.number = number
+        policies.choose_on_executor(plan.policy, CACHING)
+        self.attach(plan, clock)
+        self._heard: list[bytes] = []  # answers of the relation and times, in this micro-batch
+        self._to_hear: list[bytes] = []  # those of a micro-batch that is replayed
+        self.totals = dict.fromkeys((*LOOKUP_COUNTED, *AGES), 0.0)
+        self.cache = plan.engine(number)
+        self.rows = Segments()  # one row per key; of a key that the relation lacks it is null
+        self.next_row = 0
+        self.row_of = np.zeros(0, np.int64)  # by slot of the engine
+        self.time = 0  # microseconds: when the present piece of work began
+        self.open(state)
+
+    def attach(self, plan: LookupPlan, clock: Callable[[], int] = now) -> None:
+        """Give an image of a bucket what is not in it."""
+        self.plan, self.clock = plan, clock
+        self.fetcher = Fetcher(plan.source, plan.promised, plan.patience, clock)
+
+    def __getstate__(self) -> dict[str, Any]:
+        outside = ("plan", "clock", "fetcher")
+        return {name: value for name, value in self.__dict__.items() if name not in outside}
+
+    def resume(self, stored: Stored) -> None:
+        """Go on where an earlier micro-batch stopped, perhaps with another budget or policy."""
+        self.totals |= stored.totals
+        if any(stored.fingerprint.get(n) != value for n, value in self.plan.meaning.items()):
+            return  # other columns or another relation: what was cached is of no use
+        saved = stored.part("cache.")
+        columns = {name: stored.arrays[name] for name in ("key", "found", "sent")}
+        at = 0
+        for part in stored.payloads[0].to_batches():
+            some = {name: array[at : at + part.num_rows] for name, array in columns.items()}
+            self.rows.add(make_segment(at, pa.Table.from_batches([part]), some))
+            at += part.num_rows
+        self.next_row = at
+        self._place(saved["slot"].astype(np.int64), np.arange(at))
+        budget = self.plan.share(self.number)
+        self.cache = Lookup.restore(saved, policy=self.plan.policy, budget=budget)
+
+    def _place(self, slots: np.ndarray, rows: np.ndarray) -> None:
+        """Take note which row each of some slots has."""
+        most = 1 + int(slots.max(initial=-1))
+        if most > len(self.row_of):
+            self.row_of = np.concatenate([self.row_of, np.zeros(most, np.int64)])
+        self.row_of[slots] = rows
+
+    def _rows_of(self, slots: np.ndarray) -> np.ndarray:
+        """Return the row of each slot; that of slot -1 means nothing."""
+        return self.row_of[slots] if len(self.row_of) else np.zeros(len(slots), np.int64)
+
+    def advance(self, batch: MicroBatch) -> Iterator[Packet]:
+        """Take changes first, then the events in their order."""
+        self._heard, self._to_hear = [], list(batch.heard)
+        tables: list[list[pa.Table]] = [[], []]
+        for side, packet in batch.packets:
+            if packet:
+                tables[side].append(from_ipc(packet))
+        for table in tables[CHANGES]:
+            keys = table.column(0).drop_null().to_numpy()
+            self.totals["changes"] += len(keys)
+            self.totals["invalidated"] += int(self.cache.discard(keys).sum())
+        if tables[EVENTS]:
+            whole = pa.concat_tables(tables[EVENTS])
+            for part in pieces(row_bytes(whole, whole.num_rows), PIECE, PIECE_BYTES):
+                some = whole.slice(part.start, part.stop - part.start).combine_chunks()
+                yield from self._serve(read_events(self.plan.events, some))
+
+    def _serve(self, events: Events) -> Iterator[Packet]:
+        """Give every event its row."""
+        self.time = self._now()
+        self._expire()
+        at = self._gather(events)
+        row = self._tell_apart(events, at)
+        found = self.rows.values("found", row).astype(bool)
+        self._refuse_missing(events, found)
+        before = self.cache.counters
+        hit = self.cache.push(events.key, size=self._sizes(events, at)).hit
+        for name in ("evicted", "refused"):
+            self.totals[name] += self.cache.counters[name] - before[name]
+        self._count(events, row, found, hit)
+        slots = self.cache.find(events.different)
+        self._place(slots[slots >= 0], at[slots >= 0])
+        yield from self._packets(events, row, found)
+        if is_sparse(len(self.rows), self.cache.held):
+            self._rebuild(self.cache.slots)
+
+    def _expire(self) -> None:
+        """Discard what has become too old."""
+        if self.plan.ttl is None:
+            return
+        for part in self.rows.parts:
+            old = np.flatnonzero(self._is_old(part.columns["sent"]))
+            if len(old):
+                keys = part.columns["key"][old]
+                slots = self.cache.find(keys)
+                mine = (slots >= 0) & (part.at(self._rows_of(slots)) == old)
+                self.totals["expired"] += int(self.cache.discard(keys[mine]).sum())
+        self.rows.drop(lambda part: bool(self._is_old(part.columns["sent"]).all()))
+
+    def heard(self) -> list[bytes]:
+        """Return what the bucket learned elsewhere in this micro-batch, to replay it."""
+        return self._heard
+
+    def _hear(self, ask: Callable[[], bytes]) -> bytes:
+        """Return what is learned elsewhere: asked now or, in a replay, as it was then."""
+        self._heard.append(self._to_hear.pop(0) if self.silent else ask())
+        return self._heard[-1]
+
+    def _now(self) -> int:
+        return int.from_bytes(self._hear(lambda: self.clock().to_bytes(8, "little")), "little")
+
+    def _is_old(self, sent: np.ndarray) -> np.ndarray:
+        return self.time - sent > self.plan.ttl
+
+    def _gather(self, events: Events) -> np.ndarray:
+        """Return the row of each different key, fetched where it is not cached."""
+        slots = self.cache.find(events.different)
+        at = self._rows_of(slots)
+        missing = np.flatnonzero(slots < 0)
+        at[missing] = self._ask(events, events.first[missing])
+        cached = np.flatnonzero(slots >= 0)
+        while self.plan.ttl is not None and len(cached):  # to fetch may have taken long
+            self.time = self._now()
+            old = self._is_old(self.rows.values("sent", at[cached]))
+            if not old.any():
+                break
+            self.totals["expired"] += int(self.cache.discard(events.different[cached[old]]).sum())
+            at[cached[old]] = self._ask(events, events.first[cached[old]])
+            cached = cached[~old]
+        return at
+
+    def _ask(self, events: Events, which: np.ndarray) -> np.ndarray:
+        """Fetch the rows for the keys of some events, all different; return their numbers."""
+        numbers = np.arange(self.next_row, self.next_row + len(which))
+        if not len(which):
+            return numbers
+        keys = events.key_columns.take(pa.array(which))
+        answer = decode(self._hear(lambda: self._fetch(keys)))
+        for name, count in answer.totals.items():
+            self.totals[name] += count
+        row = answer.arrays["row"]
+        found = answer.payloads[0].select([name for name, _ in self.plan.columns])
+        table = found.take(pa.array(row, mask=row < 0))
+        payload = numbered(keys.select(range(self.plan.held_keys)), table).combine_chunks()
+        key = np.zeros(events.table.num_rows, np.int64)
+        key[events.known] = events.key
+        columns = {"key": key[which], "found": row >= 0, "sent": answer.arrays["sent"]}
+        self.rows.add(make_segment(self.next_row, payload, columns))
+        self.next_row += len(which)
+        return numbers
+
+    def _fetch(self, keys: pa.Table) -> bytes:
+        """Return the answer of the relation, and what it took, as one binary."""
+        before = dict(self.fetcher.counts)
+        answer = self.fetcher.fetch(keys)
+        counts = {name: float(count - before[name]) for name, count in self.fetcher.counts.items()}
+        return encode(Stored({}, {"row": answer.row, "sent": answer.sent}, [answer.rows], counts))
+
+    def _tell_apart(self, events: Events, at: np.ndarray) -> np.ndarray:
+        """Return which row each event with a key gets: equal hashes alone are not enough.
+
+        Where a key only looks like another it is served apart, and its row is not kept.
+        """
+        row = at[events.number]
+        if self.plan.events.exact or not len(row):
+            return row
+        same = np.ones(len(row), bool)
+        theirs = self.rows.take([str(place) for place in range(self.plan.held_keys)], row)
+        for name, column in zip(self.plan.events.keys, theirs.columns, strict=True):
+            same &= equal(events.key_columns.column(name).take(pa.array(events.known)), column)
+        odd = np.flatnonzero(~same)
+        if len(odd):
+            keys = events.key_columns.take(pa.array(events.known[odd])).to_pylist()
+            names = [repr(key) for key in keys]
+            _, first, number = np.unique(names, return_index=True, return_inverse=True)
+            row[odd] = self._ask(events, events.known[odd[first]])[number]
+        return row
+
+    def _refuse_missing(self, events: Events, found: np.ndarray) -> None:
+        missing = np.flatnonzero(~found)
+        if self.plan.on_missing == "error" and len(missing):
+            key = events.key_columns.slice(int(events.known[missing[0]]), 1).to_pylist()[0]
+            raise BadInput(
+                f"{self.plan.source.name} has no row for the key {said(key)}, and {len(missing)} "
+                f"of {len(found)} events here found none; pass on_missing='null' to let them pass"
+            )
+
+    def _sizes(self, events: Events, at: np.ndarray) -> np.ndarray | None:
+        if not self.plan.in_bytes:
+            return None
+        return (self.rows.values("size", at).astype(np.int64) + BESIDE)[events.number]
+
+    def _count(self, events: Events, row: np.ndarray, found: np.ndarray, hit: np.ndarray) -> None:
+        self.totals["events"] += events.table.num_rows
+        self.totals["null"] += events.table.num_rows - len(row)
+        self.totals["hits"] += int((hit & found).sum())
+        self.totals["known_missing"] += int((hit & ~found).sum())
+        self.totals["misses"] += int((~hit).sum())
+        self.totals["found"] += int(found.sum())
+        counted = count_ages(np.maximum(0, self._now() - self.rows.values("sent", row)))
+        for name, count in zip(AGES, counted.tolist(), strict=True):
+            self.totals[name] += count
+
+    def _packets(self, events: Events, row: np.ndarray, found: np.ndarray) -> Iterator[Packet]:
+        """Return the events with their rows; `row` says which row each event with a key has."""
+        rows = np.full(events.table.num_rows, -1)
+        rows[events.known] = row
+        size = row_bytes(events.table, len(rows))
+        size[events.known] += self.rows.values("size", row)
+        shown = events.known[found] if self.plan.how == "inner" else np.arange(len(rows))
+        if self.silent:
+            return
+        for piece in pieces(size[shown], ROWS, BYTES):
+            yield Packet(0, to_ipc(self._joined(events, rows, shown[piece])))
+
+    def _joined(self, events: Events, rows: np.ndarray, shown: np.ndarray) -> pa.Table:
+        source, mine = self.plan.events, pa.array(shown)
+        columns = {name: _column(source, events.table, name).take(mine) for name in source.names}
+        places = range(self.plan.held_keys, self.plan.held_keys + len(self.plan.columns))
+        theirs = self._take([str(place) for place in places], rows[shown])
+        for (_, new), column in zip(self.plan.columns, theirs.columns, strict=True):
+            columns[new] = column
+        return pa.table(columns)
+
+    def _take(self, names: list[str], rows: np.ndarray) -> pa.Table:
+        """Return columns of some rows; where none was ever fetched they are null."""
+        if self.rows.parts:
+            return self.rows.take(names, rows)
+        kinds = [self.plan.promised.field(name).type for name, _ in self.plan.columns]
+        return pa.Table.from_arrays([pa.nulls(len(rows), kind) for kind in kinds], names=names)
+
+    def _rebuild(self, slots: np.ndarray) -> None:
+        """Keep the rows of some slots only, in this order, numbered anew."""
+        self.rows.rebuild(self._rows_of(slots))
+        self.next_row = len(slots)
+        self._place(slots, np.arange(len(slots)))
+
+    def stored(self) -> Stored:
+        """Return all that the bucket remembers; only rows that are cached are among it."""
+        saved = self.cache.save()
+        self._rebuild(saved["slot"].astype(np.int64))
+        arrays = {f"cache.{name}": array for name, array in saved.items()}
+        parts = self.rows.parts
+        for name, kind in (("key", np.int64), ("found", bool), ("sent", np.int64)):
+            arrays[name] = np.concatenate([np.zeros(0, kind), *(p.columns[name] for p in parts)])
+        table = concatenated([part.payload for part in parts]) if parts else pa.table({})
+        return Stored(self.plan.fingerprint | self.plan.meaning, arrays, [table], self.totals)
+
+    def report(self, state_bytes: int) -> dict[str, float]:
+        """Return the counters since the query first started."""
+        used = self.cache.used if self.plan.in_bytes else state_bytes
+        report = self.totals | {"held": float(self.cache.held), "bytes": float(used)}
+        return report | census.counters(self.cache, CACHING)
+
+
+def numbered(*tables: pa.Table) -> pa.Table:
+    """Return all columns as a table: by their places, since names of two sources may be equal."""
+    fields = [field for table in tables for field in table.schema]
+    schema = pa.schema([field.with_name(str(place)) for place, field in enumerate(fields)])
+    return pa.Table.from_arrays([each for table in tables for each in table.columns], schema=schema)

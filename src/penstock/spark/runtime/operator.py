@@ -1,0 +1,262 @@
+"""The stateful operator: the one place that knows how Spark keeps state.
+
+All it does is hand a bucket its packets, and pass on packets and counters. Between micro-batches
+of a stream a bucket stays on its machine as an image in memory; its durable state is a base and a
+log in Spark's state store (`journal`). A batch has no state.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.util import PythonEvalType
+
+from ...errors import PenstockError
+from ...kernel.jit import Packed, unpack
+from ..plan import Placed
+from .bucket import Bucket, MicroBatch, Packet
+from .image import Image, image_folder, owner_of, sweep
+from .journal import VERSION, Journal, Version
+from .kernels import NONE
+from .packets import freeze_memory
+
+SCHEMA = "join int, packet binary, counters array<double>, hottest string"
+ARROW = pa.schema(
+    [
+        ("join", pa.int32()),
+        ("packet", pa.binary()),
+        ("counters", pa.list_(pa.float64())),
+        ("hottest", pa.string()),
+    ]
+)
+PACKED = ("side", "place", "digest", "packet")
+# As types and not as text, which Spark would have to be asked to read in every task.
+SAID, CHUNK, PIECE = (
+    T.StructType([T.StructField(name, T.BinaryType())]) for name in ("said", "chunk", "piece")
+)
+NUMBER = T.StructType([T.StructField("number", T.LongType())])
+MILLISECOND = 1_000  # microseconds
+IMAGES = 256  # buckets that a worker knows images of
+NOTHING = Packet(0, b"")
+PATIENCE = 1.0  # seconds that an attempt waits for an image which another attempt has
+
+
+class Work(NamedTuple):
+    """What is to be done with the packets of each bucket."""
+
+    open_bucket: Callable[[Any, int, bytes | None], Bucket]  # by plan, its number and its state
+    plan: Placed
+    counters: list[str]  # the names of what every bucket reports
+    event_time: bool = False  # whether Spark tells a watermark
+    behind: int = 0  # microseconds by which Spark was told to keep it behind; see `JoinPlan`
+    kernels: Packed = NONE  # made by the driver, for machines other than its own
+
+
+def run_buckets(packets: DataFrame, work: Work, streaming: bool) -> DataFrame:
+    """Return results as packets, with counters in the last row of each bucket."""
+    grouped = packets.groupBy("bucket")
+    if streaming:
+        mode = "EventTime" if work.event_time else "None"
+        made = grouped.transformWithStateInPandas(Processor(work), SCHEMA, "append", mode)
+    elif hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
+        made = grouped.applyInArrow(_stateless(work), SCHEMA)
+    else:
+        made = grouped.applyInArrow(_at_once(_stateless(work)), SCHEMA)
+    return made
+
+
+class Processor(StatefulProcessor):
+    """Takes the packets of a stream, bucket by bucket."""
+
+    def __init__(self, work: Work):
+        self.work = work
+        self.numbers = {label: number for number, label in enumerate(work.plan.labels)}
+
+    def init(self, handle: Any) -> None:
+        """Name the state; called once for every task."""
+        unpack(self.work.kernels)
+        self.handle = handle
+        self.version = handle.getValueState(VERSION, SAID)
+        self.base = handle.getMapState("base", NUMBER, CHUNK)
+        self.log = handle.getMapState("log", NUMBER, PIECE)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+        """Take what came for one bucket."""
+        packed = [row for frame in rows for row in zip(*map(frame.get, PACKED), strict=True)]
+        batch = _micro_batch(packed, self._watermark(timerValues))
+        yield from self._advance(key[0], batch, timerValues)
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[pd.DataFrame]:
+        """Tell a bucket how far the watermark has come in a micro-batch without rows."""
+        batch = MicroBatch([], self._watermark(timerValues))
+        yield from self._advance(key[0], batch, timerValues, expiredTimerInfo)
+
+    def close(self) -> None:
+        """End a task."""
+        freeze_memory()
+
+    def _watermark(self, timers: Any) -> int | None:
+        """Return the watermark in microseconds, None where there is none.
+
+        As long as Spark's is 0 it has not moved, and how far the streams have come is not known.
+        """
+        if not self.work.event_time:
+            return None
+        reached = MILLISECOND * timers.getCurrentWatermarkInMs()
+        return reached + self.work.behind if reached else 0
+
+    def _advance(
+        self, label: int, batch: MicroBatch, timers: Any, fired: Any = None
+    ) -> Iterator[pd.DataFrame]:
+        work, number = self.work, self.numbers[label]
+        journal = Journal(self.version, self.base, self.log, work.plan, number)
+        with _locked(journal.version.name) as image:
+            bucket = self._open(journal, image)
+            last = NOTHING  # goes out with the counters: one frame less
+            for packet in bucket.advance(batch):
+                if last.rows:
+                    yield pd.DataFrame(_columns(last))
+                last = packet
+            self._set_timer(journal.version, timers, fired)
+            if bucket.is_changed(batch) or journal.is_new or not journal.is_same:
+                batch = batch._replace(heard=bucket.heard())
+                token = journal.commit(bucket, batch, force_base=not journal.is_same)
+            else:
+                token = journal.version.token
+            report = bucket.report(journal.version.size)
+            row = _last(last, report, bucket.hottest(), work.counters)
+            if image is not None:
+                _save(image, bucket, token)
+            del bucket
+            yield pd.DataFrame(row)
+
+    def _open(self, journal: Journal, image: Image | None) -> Bucket:
+        """Return the bucket as the last micro-batch left it, under the terms of this query."""
+        make, plan = self.work.open_bucket, self.work.plan
+        bucket = None
+        if image is not None and not journal.is_new and journal.is_same:
+            bucket = image.load(journal.version.token)
+        if bucket is not None:
+            bucket.attach(plan)
+            return bucket
+        if journal.is_new:
+            return make(plan, journal.number, None)
+        bucket = journal.rebuild(make)
+        return bucket if journal.is_same else make(plan, journal.number, bucket.save())
+
+    def _set_timer(self, version: Version, timers: Any, fired: Any) -> None:
+        """Have the bucket called again once the watermark moves, whether rows come or not.
+
+        The version says which timer there is, so that Spark need not be asked; one that has fired
+        is removed by Spark.
+        """
+        if not self.work.event_time:
+            return
+        wanted = timers.getCurrentWatermarkInMs() + 1
+        if version.timer == wanted:
+            return
+        if version.timer is not None and fired is None:
+            self.handle.deleteTimer(version.timer)
+        self.handle.registerTimer(wanted)
+        version.timer = wanted
+
+
+@contextmanager
+def _locked(name: str) -> Iterator[Image | None]:
+    """Return the image of a bucket while no other attempt has it, None where there can be none.
+
+    Another attempt may have it for long: one that Spark gave up, or one so slow that Spark started
+    a second one. Neither is waited for.
+    """
+    with ExitStack() as held:
+        image = _image(name)
+        try:
+            if image is not None:
+                held.enter_context(image.lock(PATIENCE))
+        except BlockingIOError:
+            image = None
+        except (OSError, PenstockError):  # its folder is gone, or is not ours any more
+            _image.cache_clear()
+            image = None
+        yield image
+
+
+@lru_cache(IMAGES)
+def _image(name: str) -> Image | None:
+    """Return the image of a bucket on this machine, None where there can be none."""
+    try:
+        owner = owner_of(os.getppid())  # the daemon that starts workers ends with the executor
+        sweep()
+        return Image(image_folder(name, 0), owner)
+    except (OSError, PenstockError):
+        return None
+
+
+def _save(image: Image, bucket: Bucket, token: str) -> None:
+    """Keep a bucket as an image; if there is no room it is made anew from Spark's state."""
+    try:
+        image.save(bucket, token)
+    except (OSError, PenstockError):
+        return
+
+
+def _stateless(work: Work) -> Callable:
+    """Return the function for `applyInArrow`."""
+    numbers = {label: number for number, label in enumerate(work.plan.labels)}
+
+    def finish(
+        key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        unpack(work.kernels)
+        table = pa.Table.from_batches(batches)
+        rows = list(zip(*(table[name].to_pylist() for name in PACKED), strict=True))
+        batch = _micro_batch(rows, None)  # all comes at once
+        bucket = work.open_bucket(work.plan, numbers[key[0].as_py()], None)
+        del table, rows
+        for packet in chain(bucket.advance(batch), bucket.finish()):
+            yield pa.RecordBatch.from_pydict(_columns(packet), ARROW)
+        last = _last(NOTHING, bucket.report(0), None, work.counters)
+        yield pa.RecordBatch.from_pydict(last, ARROW)
+        freeze_memory()
+
+    return finish
+
+
+def _at_once(finish: Callable) -> Callable:
+    """Return the function for a Spark that wants all rows of a group in one table."""
+
+    def whole(key: tuple, table: pa.Table) -> pa.Table:
+        return pa.Table.from_batches(finish(key, iter(table.to_batches())))
+
+    return whole
+
+
+def _micro_batch(rows: list[tuple], watermark: int | None) -> MicroBatch:
+    """Return what came for a bucket in the order in which it was packed, however it came."""
+    rows = sorted(rows, key=lambda row: row[:2])
+    packets = [(int(side), packet) for side, _, _, packet in rows if packet]
+    return MicroBatch(packets, watermark, [digest for _, _, digest, _ in rows if digest])
+
+
+def _columns(packet: Packet) -> dict[str, list]:
+    """Return a packet as a row."""
+    return {"join": [packet.join], "packet": [packet.rows], "counters": [None], "hottest": [None]}
+
+
+def _last(
+    packet: Packet, report: dict[str, float], hottest: str | None, names: list[str]
+) -> dict[str, list]:
+    """Return the last row of a bucket: its counters, once, so that they can be added up."""
+    # An executor may lack packages of policies that the driver has: these count nothing.
+    counters = [report.get(name, 0.0) for name in names]
+    return _columns(packet) | {"counters": [counters], "hottest": [hottest]}

@@ -1,0 +1,256 @@
+"""Thin a stream of readings to the intervals that bound them: DataFrames in, a DataFrame out."""
+
+import os
+import warnings
+from collections.abc import Iterable
+from decimal import Decimal
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ..errors import BadInput
+from ..kernel.durations import microseconds
+from ..precision.interval_source import check_limits
+from ..precision.rule import make_costs
+from ..precision.rules import tune
+from .checks import Span, check_upstream, text, whole
+from .frames import EXACT, Input, Names, as_names, check_frame, find_column, quote, read_input
+from .metrics import THIN, THIN_COUNTERS
+from .observe import observed
+from .plan import placed
+from .runtime.journal import check_checkpoint
+from .runtime.operator import Work, run_buckets
+from .runtime.packets import pack, unpack
+from .runtime.thin_bucket import COST, HIGH, KIND, LOW, QUERIES, READINGS, ThinBucket, ThinPlan
+from .session import check_settings
+
+DEFAULT = "settling"
+DELTA = "delta"
+NUMBERS = (*EXACT, T.FloatType, T.DoubleType, T.DecimalType)
+
+
+def thin(
+    updates: DataFrame,
+    key: Names,
+    value: str,
+    time: str,
+    *,
+    queries: DataFrame | None = None,
+    rule: str = DEFAULT,
+    costs: tuple[float, float] = (1.0, 2.0),
+    limits: Iterable[float] = (),
+    max_silence: Span | None = None,
+    buckets: int | None = None,
+    seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> DataFrame:
+    """Keep of a stream of readings the refreshes that a source would send, by key.
+
+    Each key is a source: it sends an interval, and another one once a reading lies outside. Also as
+    `updates.transform(thin, "sensor", ...)`. Streams and batches, classic Spark and Spark Connect.
+
+    Parameters:
+        key: the column that names the source, or several.
+        value: the column of the readings, numbers. Of a bigint or a decimal that no double equals
+            both neighbours of the nearest double are inside the interval.
+        time: the timestamp column. The readings of a key are taken in the order of time, those of
+            one time as they came; one that is older than the key's last reading of an earlier
+            micro-batch is late: it is counted and dropped.
+        queries: a frame with the columns of the key, of the time, and `delta`: someone needs the
+            value at that time within so much. If the interval is wider it is refreshed.
+        rule: how widths are chosen; see `penstock.precision.rules`.
+        costs: C_vr and C_qr: of a refresh that the value brings about, and a query.
+        limits: values that no interval may straddle.
+        max_silence: a reading so long after the last refresh of its key is sent in any case, and a
+            query later than that does not trust the interval. A key without readings stays silent.
+        buckets: into how many parts the keys are split; by default one per shuffle partition,
+            and 32 at most.
+        seed: where all randomness comes from.
+        checkpoint: the path that the query will be started from. A checkpoint that another query
+            has written is then refused here; else only the first micro-batch refuses it.
+
+    Returns the columns of the key and the time, then `low`, `high`, `kind` and `cost`. A kind is
+    `first`; `above` or `below`, where the value left its interval; `spoke`, after a long silence;
+    `asked`, by a query.
+
+    Keys other than one whole number are told apart by 64 bits of hash: of a million keys two are
+    taken for one with a chance of 1 in 37 million.
+    """
+    keys = as_names(key, "key")
+    rounded = _free_name((*keys, value, time))
+    readings = _read(updates, "updates", keys, value, time, rounded)
+    check_settings(updates.sparkSession, updates.isStreaming)
+    plan = ThinPlan(
+        readings=_describe(readings, "updates", keys, time),
+        queries=None if queries is None else _check_queries(updates, queries, keys, time),
+        value=value,
+        rounded=rounded if rounded in readings.columns else None,
+        delta=DELTA,
+        rule=tune(text(rule, "rule")).text,
+        costs=make_costs(*_pair(costs)),
+        limits=check_limits(_some(limits)),
+        silence=_silence(max_silence),
+        seed=whole(seed, "seed", 0),
+        **placed(updates.sparkSession, buckets),
+    )
+    plan.thinner()  # refuses what does not go together
+    if queries is None and not rule.startswith("static"):
+        warnings.warn(
+            f"without queries= nothing narrows an interval, and rule {rule!r} lets them only grow; "
+            "pass queries=, or rule='static:width=...'",
+            stacklevel=2,
+        )
+    check_checkpoint(
+        updates.sparkSession, checkpoint, plan.fingerprint, "thin", updates.isStreaming
+    )
+    asked = None if queries is None else _read(queries, "queries", keys, DELTA, time)
+    return _run(plan, readings, asked)
+
+
+def _read(
+    frame: DataFrame,
+    who: str,
+    keys: tuple[str, ...],
+    number: str,
+    time: str,
+    rounded: str | None = None,
+) -> DataFrame:
+    """Return the columns that matter, the number as a double.
+
+    rounded: the name for a column that tells where no double equals the number; it is left out
+        where that cannot be.
+    """
+    check_frame(frame, who)
+    for name in (*keys, number, time):
+        find_column(frame, who, name)
+    if len({*keys, number, time}) < len(keys) + 2:
+        raise BadInput(
+            f"key, {number!r} and time must be different columns of the {who} frame, got "
+            f"{', '.join((*keys, number, time))}"
+        )
+    kind = frame.schema[number].dataType
+    if not isinstance(kind, NUMBERS):
+        raise BadInput(
+            f"column {number!r} of the {who} frame must hold numbers, got {kind.simpleString()}; "
+            "cast it to double"
+        )
+    if frame.isStreaming:
+        check_upstream(frame, who)
+    columns = [F.col(quote(name)) for name in (*keys, time)]
+    columns.append(as_double(number).alias(number))
+    if rounded is not None and can_round(kind):
+        columns.append(rounded_where(number, kind).alias(rounded))
+    return frame.select(*columns)
+
+
+def _free_name(taken: tuple[str, ...]) -> str:
+    """Return a name that no other column has."""
+    name, known = "rounded", {str(each).lower() for each in taken}
+    while name in known:
+        name += "_"
+    return name
+
+
+def _describe(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> Input:
+    for name in (*keys, time):
+        if name.lower() in (LOW, HIGH, KIND, COST):
+            raise BadInput(
+                f"column {name!r} of the {who} frame has the name of a result; rename it"
+            )
+    return read_input(frame, who, keys, time)
+
+
+def _check_queries(
+    updates: DataFrame, queries: DataFrame, keys: tuple[str, ...], time: str
+) -> Input:
+    asked = _read(queries, "queries", keys, DELTA, time)
+    if updates.isStreaming != queries.isStreaming:
+        still = "queries" if updates.isStreaming else "updates"
+        raise BadInput(
+            f"both frames must be streams or none, and the {still} frame is not; read it with "
+            "readStream"
+        )
+    for name in (*keys, time):
+        kinds = [frame.schema[name].dataType.simpleString() for frame in (updates, queries)]
+        if kinds[0] != kinds[1]:
+            raise BadInput(
+                f"column {name!r} must have one type in both frames, got {kinds[0]} in the updates "
+                f"frame and {kinds[1]} in the queries frame; cast one of them"
+            )
+    return read_input(asked, "queries", keys, time)
+
+
+def _pair(costs: tuple[float, float]) -> tuple[float, float]:
+    if not isinstance(costs, list | tuple) or len(costs) != 2:
+        raise BadInput(f"costs must be two numbers, C_vr and C_qr, got {costs!r}")
+    return costs[0], costs[1]
+
+
+def _some(limits: Iterable[float]) -> Iterable[float]:
+    if isinstance(limits, str) or not isinstance(limits, Iterable):
+        raise BadInput(f"limits must be some numbers, such as [10, 30], got {limits!r}")
+    return limits
+
+
+def _silence(span: Span | None) -> int | None:
+    if span is None:
+        return None
+    silence = microseconds(span, "max_silence")
+    if silence == 0:
+        raise BadInput(f"max_silence must be longer than nothing, got {span!r}")
+    return silence
+
+
+def _run(plan: ThinPlan, readings: DataFrame, queries: DataFrame | None) -> DataFrame:
+    packets = pack(readings, plan.readings, READINGS, plan)
+    if queries is not None and plan.queries is not None:
+        packets = packets.unionByName(pack(queries, plan.queries, QUERIES, plan))
+    work = Work(ThinBucket, plan, THIN_COUNTERS)
+    results = run_buckets(packets, work, readings.isStreaming)
+    if readings.isStreaming:
+        results = observed(results, THIN, THIN_COUNTERS, {"inputs": 1})
+    fields = [readings.schema[name] for name in (*plan.readings.keys, str(plan.readings.time))]
+    schema = T.StructType(
+        [
+            *(T.StructField(field.name, field.dataType) for field in fields),
+            *(T.StructField(name, T.DoubleType()) for name in (LOW, HIGH)),
+            T.StructField(KIND, T.StringType()),
+            T.StructField(COST, T.DoubleType()),
+        ]
+    )
+    return results.select("join", "packet").mapInArrow(unpack, schema)
+
+
+LARGEST = 2**53  # up to here every whole number is a double
+
+
+def as_double(name: str) -> Column:
+    """Return a column as doubles."""
+    return F.col(quote(name)).cast("double")
+
+
+def can_round(kind: T.DataType) -> bool:
+    """Tell whether a column of this type may hold values that no double equals."""
+    return isinstance(kind, T.LongType | T.DecimalType)
+
+
+def rounded_where(name: str, kind: T.DataType) -> Column:
+    """Return which values of a column `as_double` rounds, and perhaps some that it does not."""
+    value = F.col(quote(name))
+    exact = F.lit(True)
+    if isinstance(kind, T.LongType):
+        exact = value.between(-LARGEST, LARGEST)
+    elif isinstance(kind, T.DecimalType):
+        exact = _is_double(value, kind)
+    return F.coalesce(~exact, F.lit(False))
+
+
+def _is_double(value: Column, kind: T.DecimalType) -> Column:
+    """Return which decimals are doubles: multiples of 2 ** -scale that are small enough."""
+    unit = F.lit(Decimal((0, tuple(map(int, str(5**kind.scale))), -kind.scale)))  # 2 ** -scale
+    whole = value % unit == 0 if kind.scale else F.lit(True)
+    if 2**kind.scale * 10 ** (kind.precision - kind.scale) <= LARGEST:
+        return whole
+    most = F.lit(LARGEST // 2**kind.scale).cast(kind)
+    return whole & value.between(-most, most)

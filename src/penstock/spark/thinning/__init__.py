@@ -1,1 +1,0 @@
-"""The parts of `penstock.spark.precision`: readings become intervals, intervals give answers."""

@@ -1,0 +1,109 @@
+"""Death in the order of (deadline, birth), against sorting."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.kernel import slots
+from penstock.kernel.jit import kernel
+from penstock.kernel.slots import FOREVER, make_held
+from tests.kernel.draws import runs
+
+ENTER, LEAVE, EXPIRE = range(3)
+SLOTS = 10
+DIVIDER = -2
+
+moments = st.one_of(st.integers(-3, 12), st.sampled_from([FOREVER, FOREVER - 1, -(2**62)]))
+moves = runs(st.tuples(st.integers(0, SLOTS + 1), moments, st.integers(0, 1)))
+
+
+@kernel
+def drive(expiry, held, ops, dead):
+    """Write down who dies, with a divider after each expiry; return how much was written."""
+    written = 0
+    for i in range(len(ops)):
+        what, clock, slot, moment = ops[i, 0], ops[i, 1], ops[i, 2], ops[i, 3]
+        if what == ENTER:
+            held.at[slot]["deadline"] = moment
+            held.at[slot]["born"] = i
+            slots.queue(expiry, clock, held, slot)
+            continue
+        while True:
+            if what == EXPIRE:
+                slot = slots.next_expired(expiry, clock, held, moment)
+                if slot == slots.NONE:
+                    dead[written] = DIVIDER
+                    written += 1
+                    break
+                dead[written] = slot
+                written += 1
+            slots.unqueue(expiry, clock, held, slot)
+            if what == LEAVE:
+                break
+    return written
+
+
+def plan(drawn, clocks, ascending):
+    """Return operations and the deaths that they cause.
+
+    A number that is no slot lets the dead of a clock leave; a slot enters if it is out, and
+    leaves if it is in. With `ascending` nobody dies before who came earlier to the same clock.
+    """
+    held, ops, dead = {}, [], []  # held: slot -> (clock, deadline, number of the operation)
+    last = [-(2**62)] * clocks
+    for slot, moment, which in drawn:
+        clock = which % clocks
+        if slot >= SLOTS:
+            ops.append((EXPIRE, clock, 0, moment))
+            due = [s for s, (c, deadline, _) in held.items() if c == clock and deadline < moment]
+            for each in sorted(due, key=lambda s: held[s][1:]):
+                dead.append(each)
+                del held[each]
+            dead.append(DIVIDER)
+        elif slot in held:
+            ops.append((LEAVE, held.pop(slot)[0], slot, 0))
+        else:
+            if ascending:
+                moment = last[clock] = max(moment, last[clock])
+            held[slot] = (clock, moment, len(ops))
+            ops.append((ENTER, clock, slot, moment))
+    return held, ops, dead
+
+
+def check(drawn, clocks, ascending):
+    # at the end everybody dies who can
+    ends = [(SLOTS, FOREVER, clock) for clock in range(clocks)]
+    _, ops, dead = plan([*drawn, *ends], clocks, ascending)
+    expiring = sum(
+        deadline != FOREVER for _, deadline, _ in plan(drawn, clocks, ascending)[0].values()
+    )
+    expiry, held = slots.make_expiry(SLOTS, clocks), make_held(SLOTS, 1)
+    out = np.zeros(len(dead) + 1, np.int64)
+    ops = np.array(ops, np.int64)
+    written = drive(expiry, held, ops[:-clocks], out)
+    assert expiry.ends[:, slots.SIZE].sum() + expiry.late.size[0] == expiring
+    written += drive(expiry, held, ops[-clocks:], out[written:])
+    assert out[:written].tolist() == dead
+    assert (expiry.ends == [slots.NONE, slots.NONE, 0]).all()
+    assert expiry.late.size[0] == 0
+
+
+@given(drawn=moves)
+def test_the_dead_leave_by_deadline_and_birth(drawn):
+    check(drawn, clocks=1, ascending=False)
+
+
+@given(drawn=moves)
+def test_every_clock_has_its_own_queue(drawn):
+    check(drawn, clocks=2, ascending=True)
+
+
+def test_a_straggler_dies_before_those_it_came_after_and_after_its_equals():
+    # 0 waits until 5, 1 until 7; 2 and 3, until 5, come after 7 and are stragglers; 4 never dies
+    held, expiry, dead = make_held(5, 1), slots.make_expiry(5, 1), np.zeros(9, np.int64)
+    enters = [(ENTER, 0, slot, until) for slot, until in enumerate([5, 7, 5, 5, FOREVER])]
+    written = drive(expiry, held, np.array([*enters, (EXPIRE, 0, 0, 5)]), dead)
+    assert dead[:written].tolist() == [DIVIDER]  # 5 is the last moment, and not over yet
+    assert expiry.late.size[0] == 2
+    written = drive(expiry, held, np.array([(EXPIRE, 0, 0, 6), (EXPIRE, 0, 0, FOREVER)]), dead)
+    assert dead[:written].tolist() == [0, 2, 3, DIVIDER, 1, DIVIDER]
