@@ -280,11 +280,12 @@ def test_streamed_rows_without_a_time_appear_at_once():
         batch = MicroBatch([(side, packet(keys, times, values))], watermark)
         return sorted((row[1:] for row in rows_of_packets(bucket.advance(batch))), key=repr)
 
-    assert take(0, [1, 2], [1000, 1001], [10, 20], 500) == []
-    assert take(1, [1], [1000], [30], 900) == [(1, 10, 30)]
-    assert take(0, [5], [None], [40], 900) == [(5, 40, None)]
-    assert take(0, [6, 6], [None, 800], [50, 60], 900) == [(6, 50, None)]
-    assert take(0, [7, None, 7], [None, 1300, 1300], [70, 80, 90], 1200) == [
+    # Microseconds; the watermark is in milliseconds, and a row is held one of these longer.
+    assert take(0, [1, 2], [100_000, 100_100], [10, 20], 50_000) == []
+    assert take(1, [1], [100_000], [30], 90_000) == [(1, 10, 30)]
+    assert take(0, [5], [None], [40], 90_000) == [(5, 40, None)]
+    assert take(0, [6, 6], [None, 80_000], [50, 60], 90_000) == [(6, 50, None)]
+    assert take(0, [7, None, 7], [None, 130_000, 130_000], [70, 80, 90], 120_000) == [
         (2, 20, None),
         (7, 70, None),
         (None, 80, None),
