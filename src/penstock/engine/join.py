@@ -444,7 +444,9 @@ class Join(Engine):
         while start < stop:
             first = start
             rest = (rows, start, stop, *clock, emit, page)
-            run, states = self._pick(self._kernel, rest)
+            run, states, most_rows = self._pick(self._kernel, rest)
+            until = stop if self.form.together else min(stop, start + most_rows)
+            rest = (rows, start, until, *clock, emit, page)
             start, found, need = run(self._tables, states, *rest)
             if need == join_kernel.SLOTS:
                 last = np.searchsorted(rows.time, rows.time[start], "right")
@@ -713,6 +715,8 @@ class Join(Engine):
     def _terms(self) -> dict[str, Any]:
         return {
             "engine": self.kind,
+            "miniature": self.is_miniature,
+            "bounded": self.budget is not None,
             "policy": str(self._pilot.in_force),
             "joins": self.form.shape.joins,
             "how": self.how,
