@@ -3,6 +3,9 @@
 Every figure is the processor time of a new process, from its start, so that a busy machine hardly
 changes it; what a process beside compiles meanwhile is not counted, as no row waits for it. Cold:
 the cache folder is empty. Warm: the same again. The best of several runs is taken.
+
+With `--spark` a stream is joined under `auto` instead, cold and warm: seconds by the clock from the
+call of `join` to the end of the first micro-batch, of the second one, and the median of later ones.
 """
 
 import argparse
@@ -47,6 +50,39 @@ WORK = {
     "Join(), 10,000 rows": JOIN.format(policy="auto", rows=10_000),
     "Join(), 20,000 rows": JOIN.format(policy="auto", rows=20_000),
 }
+SPARK = """
+import json, statistics, sys, tempfile, time
+from pathlib import Path
+
+sys.path.insert(0, {root!r})
+from bench.spark_streams import SCHEMAS, Workload, write_files
+from penstock.spark import join
+from penstock.spark.session import local
+
+folder, work = Path(tempfile.mkdtemp()), Workload("cold", "numeric", 20_000)
+write_files(folder, work, {batches})
+spark = local(**{{"spark.ui.showConsoleProgress": "false"}})
+spark.sparkContext.setLogLevel("ERROR")
+spark.range(1).collect()
+sides = [
+    spark.readStream.schema(SCHEMAS["numeric"]).option("maxFilesPerTrigger", 1)
+    .parquet(str(folder / f"side{{side}}"))
+    for side in (0, 1)
+]
+began = time.time()
+joined = join(*sides, "k", time="ts", within="100 seconds", delay="10 seconds", budget=20_000)
+query = joined.writeStream.format("noop").option("checkpointLocation", tempfile.mkdtemp())
+query = query.trigger(availableNow=True).start()
+first = None
+while first is None:
+    query.awaitTermination(0.02)
+    first = time.time() - began if query.recentProgress else None
+query.awaitTermination()
+took = [each["durationMs"]["triggerExecution"] / 1000 for each in query.recentProgress]
+print(json.dumps({{"first": first, "second": took[1], "steady": statistics.median(took[-6:])}}))
+spark.stop()
+"""
+BATCHES = 16
 TIMED = """
 import atexit, sys
 from time import process_time
@@ -63,6 +99,20 @@ def processor_time(code: str, folder: str) -> float:
     return float(done.stderr.split()[-1])
 
 
+def measure_spark() -> dict[str, dict[str, float]]:
+    """Return the seconds of the first micro-batches, cold and warm."""
+    code = SPARK.format(root=str(ROOT), batches=BATCHES)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        env = os.environ | {"PENSTOCK_CACHE_DIR": folder, "PYTHONPATH": str(ROOT / "src")}
+        found = {}
+        for name in ("cold", "warm"):
+            done = subprocess.run(
+                [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+            )
+            found[name] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def measure(code: str, runs: int) -> dict[str, float]:
     """Return the least processor time of some runs, cold and warm."""
     cold, warm = [], []
@@ -77,7 +127,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--spark", action="store_true", help="the first micro-batches of a join")
     asked = parser.parse_args()
+    if asked.spark:
+        print(json.dumps(measure_spark(), indent=1))
+        return
     table = Table("", "cold s", "warm s", "at most")
     found = {}
     for name, code in WORK.items():
