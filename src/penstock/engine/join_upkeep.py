@@ -12,6 +12,7 @@ from ..kernel.order import SIZE as LENGTH
 from ..kernel.order import make_order, push_back
 from ..kernel.policy import REJECT, Policy, grown
 from ..kernel.slots import FOREVER, HELD, KEY, NONE, SIZE
+from .departures import no_departures
 from .join_kernel import (
     BUDGET,
     COUNTS,
@@ -52,11 +53,6 @@ def _make_index(form: Form, capacity: int, held: slots.Held) -> slots.Index:
     shape, chain = form.shape, slots.chains(held)
     joins, sides, legs = len(shape.joins), shape.sides, shape.legs
     return slots.make_index(capacity, joins, sides, legs, chain, tails=any(form.single))
-
-
-def no_departures() -> np.ndarray:
-    """Return a report of no departures."""
-    return np.zeros((1, 2), np.int64)
 
 
 def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:

@@ -163,8 +163,8 @@ def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
         saved["spent"] = np.searchsorted(born[live], born[_spent(tables)])
     saved["matched"] = np.packbits(tables.held.at["matched"][live])
     if join.form.told:
-        join._read_departures()
-        saved["due"] = join._due.copy()
+        join._departures.read(tables.gone)
+        saved["due"] = join._departures.due.copy()
     saved |= {name: total.copy() for name, total in _totals(join).items()}
     if join.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
         saved["slot"] = live.astype(np.int32)
@@ -199,7 +199,7 @@ def _totals(join: "Join") -> dict[str, np.ndarray]:
     totals = {"counts": tables.counts, "marks": tables.marks, "seen": tables.seen}
     totals |= {"outside": join._outside, "told": join._told}
     if join.form.told:
-        totals["alone"] = join._alone
+        totals["alone"] = join._departures.counts
     if join.drop:
         totals |= {"dropped": join._dropped, "dropping": join._dropping.rng}
     return totals
@@ -330,7 +330,7 @@ def load_join(
         join._tables.marks[BORN] = len(slots)
     join._next_row = header["next_row"]
     if "due" in saved:
-        join._due = np.array(saved["due"], np.int64)
+        join._departures.due = np.array(saved["due"], np.int64)
     _rebuild(join, saved, slots, bound)
     if bound and "lanes" in saved and not resized:
         join._tables.lanes[:, BUDGET] = saved["lanes"]
