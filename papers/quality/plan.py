@@ -8,6 +8,7 @@ from penstock.kernel.policy import CACHING, JOINING
 from penstock.simulate import product
 from penstock.simulate.grid import Given
 
+from ..policies.elba import ELBA
 from .cell import BEST
 from .streams import FEW_STEPS, STEPS, Stream
 
@@ -53,7 +54,7 @@ def contenders(stream: Stream) -> list[str]:
     problem = CACHING if stream.caching else JOINING
     fit = [
         policy.name
-        for policy in policies.BUILT_IN
+        for policy in (*policies.BUILT_IN, ELBA)
         if problem in policy.problems
         and not (stream.caching and policy.needs_window)
         and (stream.plain or not policy.plain)

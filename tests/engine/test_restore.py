@@ -144,7 +144,7 @@ def test_a_foreign_state_is_refused():
     with pytest.raises(BadState, match="this is a saved lookup, not a saved join"):
         Join.restore(Lookup("lru", 3).save())
     saved = Join("lru", 3).save()
-    header = saved["header"].tobytes().replace(b'"format": 2', b'"format": 9')
+    header = saved["header"].tobytes().replace(b'"format": 3', b'"format": 9')
     with pytest.raises(BadState, match="format 9"):
         Join.restore(saved | {"header": np.frombuffer(header, np.uint8)})
     del saved["policy.0.order.link"]

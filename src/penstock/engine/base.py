@@ -22,7 +22,7 @@ from .adapt.chooser import Chooser, make_pilot
 from .adapt.miniatures import Candidate, Columns
 from .adapt.pilot import Pilot, Tuner
 from .footprint import Footprint
-from .saved import FORMAT, chosen_before, first_budget, nbytes
+from .saved import FORMAT, chosen_before, nbytes
 
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
@@ -71,6 +71,13 @@ class Engine:
         self.sized = sized or in_bytes
         self.in_bytes = in_bytes and budget is not None
         self.seed = seed
+        self._first_budget = budget  # which samples and tables go by; `budget` may be resized
+        # The arguments that make an engine of this kind again, besides policy, budget and models.
+        self.options: dict[str, Any] = {
+            "sized": self.sized,
+            "in_bytes": self.in_bytes,
+            "seed": seed,
+        }
 
     def _start(self) -> None:
         """Begin with empty tables, when the footprint and the budgets are known."""
@@ -111,10 +118,6 @@ class Engine:
     @abstractmethod
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
         """Return what the policy knows when the state of a memory is made."""
-
-    @abstractmethod
-    def _terms(self) -> dict[str, Any]:
-        """Return all that its kernel depends on, as `warm.compile_for` takes it."""
 
     @abstractmethod
     def _candidates(self) -> tuple[Candidate, ...]:
@@ -324,13 +327,17 @@ class Engine:
             "policy": self.chosen.policy.name,
             "params": self.chosen.params,
             "budget": self.budget,
+            "first_budget": self._first_budget,
             "scale": self._scales[0] if self.problem == CACHING else self.footprint.rows,
-            "sized": self.sized,
-            "in_bytes": self.in_bytes,
+            "scales": self._scales,
             "charge": self.footprint.charge,
-            "seed": self.seed,
             "capacity": self._capacity,
+            "options": self.options,
         }
+
+    def _terms(self) -> dict[str, Any]:
+        """Return all that its kernel depends on, and more, as `warm.compile_for` takes it."""
+        return {"engine": self.kind, "policy": str(self._pilot.in_force), "sized": self.sized}
 
     def _resume(
         self, saved: dict[str, np.ndarray], header: dict[str, Any], unlike: bool = False
@@ -342,13 +349,13 @@ class Engine:
         """
         same = str(self.chosen) == str(chosen_before(header)) and self._pilot.is_like(saved)
         same = same and not unlike
-        resized = self.budget != first_budget(header) or bool(header.get("recounted"))
-        kept = same and not (self.in_bytes and header.get("scale", 0) > self.footprint.rows)
+        resized = self.budget != header["first_budget"] or bool(header.get("recounted"))
+        kept = same and not (self.in_bytes and header["scale"] > self.footprint.rows)
         if same:
             self._pilot.load(saved, resized)
             if isinstance(self._pilot, Chooser):
                 self._lay_out(self._pilot.candidate)
             if kept:
-                self._scales = header.get("scales", [header["scale"]])
+                self._scales = header["scales"]
             self._states = self._fresh_states()
         return Resumed(same, resized, kept)

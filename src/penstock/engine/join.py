@@ -38,7 +38,7 @@ from .join_options import (
     check_window,
     default_goal,
 )
-from .saved import arguments, by_stream, header_of, load_join, recounted, save_join, unpack_header
+from .saved import arguments, by_stream, load_join, recounted, save_join, unpack_header
 from .standings import FOUND
 
 if TYPE_CHECKING:
@@ -142,21 +142,29 @@ class Join(JoinMemory):
         scale: int | None = None,
     ) -> None:
         goal = default_goal(how, match) if goal is None else goal
+        shape = Shape(tuple(tuple((stream, each) for stream, each in join) for join in joins))
         check_window(goal, within, window, layout, delay, clock, drop, together)
-        shape = Shape(joins)
         check_partners(how, match, within, window, together, shape)
         super().__init__(policy, budget, sized, in_bytes, seed)
-        self._first_budget = budget  # which samples and tables go by
         self.within = tuple(within) if isinstance(within, list) else within
         self.how = how
-        self.match = match
         self.delay = delay
-        self.clock = clock
         self.goal = goal
+        self.options |= {
+            "goal": goal,
+            "within": self.within,
+            "how": how,
+            "match": match,
+            "window": window,
+            "joins": shape.joins,
+            "layout": layout,
+            "clock": clock,
+            "drop": drop,
+            "together": together,
+        }
         self.models = None if models is None else tuple(models)
         self._dropping = make_dropping(drop, seed)
         self._slowest = clock == "slowest" and delay is not None and window == "time"
-        self._asked_layout = layout
         # Without a budget nothing is evicted, so that there is nothing to weigh.
         rows = goal == ROWS and budget is not None
         counting = window == "count"
@@ -253,23 +261,6 @@ class Join(JoinMemory):
                 waiting, count = [], 0
         if count:
             yield self._matches(np.concatenate(waiting))
-
-    def tally(
-        self,
-        side: npt.ArrayLike,
-        key: npt.ArrayLike,
-        time: npt.ArrayLike | None = None,
-        *,
-        size: npt.ArrayLike | None = None,
-    ) -> np.ndarray:
-        """Take a batch and return how many results each row completed, without listing them.
-
-        The arguments are those of `push`.
-
-        >>> Join(policy="fifo", budget=2, within=10).tally([0, 0, 1], [7, 7, 7], [0, 1, 2]).tolist()
-        [0, 0, 2]
-        """
-        return self.tallies(side, key, time, size=size)[0]
 
     def tallies(
         self,
@@ -484,11 +475,6 @@ class Join(JoinMemory):
         return None if self.within is None else (self.within,) * self.form.shape.streams
 
     @property
-    def drop(self) -> float:
-        """The chance of a row to be dropped as it comes."""
-        return self._dropping.rate
-
-    @property
     def now(self) -> int | None:
         """The largest time seen, or None before the first row."""
         now = int(self._tables.marks[NOW])
@@ -609,27 +595,26 @@ class Join(JoinMemory):
         """
         saved = recounted(saved, in_bytes, size)
         header = unpack_header(saved, cls.kind)
-        join = cls(**arguments(header, policy, budget, goal))
+        given = arguments(header, policy, budget) | ({} if goal is None else {"goal": goal})
+        join = cls(**given)
         load_join(join, saved, header, resized)
         return join
 
-    def _terms(self) -> dict[str, Any]:
-        return {
-            "engine": self.kind,
-            "policy": str(self._pilot.in_force),
-            "joins": self.form.shape.joins,
-            "how": self.how,
-            "match": self.match,
-            "layout": self.layout,
-            "window": "count" if self.form.counting else "time",
-            "together": self.form.together,
-            "sized": self.sized,
-            "goal": self.goal,
+    def _header(self) -> dict[str, Any]:
+        return super()._header() | {
+            "budgets": self._budgets,
+            "proportion": self._proportion,
+            "delay": self.delay,
+            "next_row": self._next_row,
         }
 
+    def _terms(self) -> dict[str, Any]:
+        like = {"layout": self.layout, "drop": 0.0, "in_bytes": False}
+        return super()._terms() | self.options | like
+
     def _miniature(self, candidate: Candidate, share: float) -> "Join":
-        budgets, header = self._in_miniature(candidate, share), header_of(self)
-        like = arguments(header, candidate.chosen, sum(budgets), self.goal)
+        budgets = self._in_miniature(candidate, share)
+        like = arguments(self._header(), candidate.chosen, sum(budgets))
         if self.form.counting and isinstance(self.within, int):
             like["within"] = max(1, round(self.within * share))
         like |= {

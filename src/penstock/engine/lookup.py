@@ -19,15 +19,7 @@ from .adapt.miniatures import Candidate, Columns, candidates
 from .base import NO_LIMIT, Engine
 from .footprint import cache_footprint, plain_footprint
 from .lookup_kernel import HITS, MISSES, TAKEN, USED
-from .saved import (
-    OLD_CHARGE,
-    chosen_after,
-    flatten,
-    is_in_bytes,
-    pack_header,
-    restored,
-    unpack_header,
-)
+from .saved import arguments, flatten, pack_header, restored, unpack_header
 
 if TYPE_CHECKING:
     from ..models import Model
@@ -232,19 +224,11 @@ class Lookup(Engine):
                 the policy evicts what no longer fits. None: no limit.
         """
         header = unpack_header(saved, cls.kind)
-        sized, in_bytes = header["sized"], is_in_bytes(header)
-        cache = cls(
-            chosen_after(header, policy, CACHING),
-            header["budget"] if budget == "same" else budget,
-            sized=sized,
-            in_bytes=in_bytes,
-            seed=header["seed"],
-            scale=header["scale"] if sized and not in_bytes else None,
-        )
+        cache = cls(**arguments(header, policy, budget))
         same, resized, kept = cache._resume(saved, header)
         if header["capacity"] > cache._capacity:
             cache._grow(header["capacity"])
-        cache._load(saved, kept, header.get("charge", OLD_CHARGE))
+        cache._load(saved, kept, header["charge"])
         if resized or not same:
             cache._pilot.begin(cache.hits)
         return cache
@@ -291,13 +275,6 @@ class Lookup(Engine):
     @property
     def _states_given(self) -> Any:
         return self._states[0]
-
-    def _terms(self) -> dict[str, Any]:
-        return {
-            "engine": self.kind,
-            "policy": str(self._pilot.in_force),
-            "sized": self.sized,
-        }
 
     def _candidates(self) -> tuple[Candidate, ...]:
         return candidates(self._families(), 1, split=False)

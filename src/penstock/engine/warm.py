@@ -143,6 +143,5 @@ def compile_for(text: str) -> None:
     if terms.pop("engine") == Lookup.kind:
         made = Lookup(budget=2, **terms)
     else:
-        terms["joins"] = tuple(tuple(map(tuple, join)) for join in terms["joins"])
-        made = Join(budget=2, within=1, **terms)
+        made = Join(budget=2, **terms)
     made._show(_two_rows(made))

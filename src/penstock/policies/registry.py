@@ -32,7 +32,7 @@ from .clock import CLOCK
 from .gdj import GDJ
 from .heeb import HEEB
 from .hist import HIST
-from .lba import ELBA, LBA
+from .lba import LBA
 from .lhd import LHD
 from .popularity import LFU, LIFE, PROB
 from .rate import RATE
@@ -75,7 +75,6 @@ BUILT_IN: tuple[Policy, ...] = (
     HEEB,
     HIST,
     LBA,
-    ELBA,
     RATE,
 )
 DEFAULT = AUTO.name
@@ -94,6 +93,11 @@ def known() -> tuple[Policy, ...]:
 def names() -> list[str]:
     """Return every name that can be asked for, without loading other packages."""
     return [*_OWN, *_offered()]
+
+
+def add(policy: Policy) -> None:
+    """Make a policy known by its name in this process, without a package that offers it."""
+    _OWN[policy.name] = policy
 
 
 def named(name: str) -> Policy:
