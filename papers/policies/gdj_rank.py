@@ -67,11 +67,6 @@ def choose_victim(state, held, newcomer, now):
     return trees.at(state.ranks, 0)
 
 
-def _tracked(state: GdjRankState) -> int:
-    root = state.ranks.root[0]
-    return int(state.ranks.weight[root]) if root >= 0 else 0
-
-
 GDJ_RANK = Policy(
     "gdj_rank",
     "matches earn a rank by credit, newcomers get a percentile of it; evicts the lowest credit",
@@ -80,5 +75,4 @@ GDJ_RANK = Policy(
     on_insert=on_insert,
     on_match=on_match,
     on_remove=on_remove,
-    tracked=_tracked,
 )

@@ -20,7 +20,7 @@ from ..errors import BadInput
 from ..kernel.gains import ROWS
 from ..kernel.policy import JOINING, Configured, Policy
 from ..kernel.shape import TWO_WAY, Joins, Shape
-from . import join_kernel, join_upkeep
+from . import join_kernel
 from .adapt.miniatures import Candidate, Columns
 from .base import CHUNK, NO_LIMIT
 from .batch import Window, make_dropping, prepare
@@ -536,11 +536,6 @@ class Join(JoinMemory):
         return self._tables.held.at["row"][self._live()]
 
     @property
-    def held_matched(self) -> np.ndarray:
-        """Which of the rows held were in a result already, in the order of `held_rows`."""
-        return self._tables.held.at["matched"][self._live()].astype(bool)
-
-    @property
     def tuples(self) -> dict[str, np.ndarray]:
         """The key, time and stream of the tuples held, in the order of `held_rows`."""
         live, held = self._live(), self._tables.held
@@ -549,11 +544,6 @@ class Join(JoinMemory):
             "time": held.at["time"][live],
             "stream": held.at["stream"][live],
         }
-
-    def check(self) -> None:
-        """Recount every structure; raises AssertionError where two of them disagree."""
-        policy, limit = self._pilot.policy, sum(self._budgets)
-        join_upkeep.recount(self._tables, self._states, policy, self.form, self._live(), limit)
 
     def save(self, copy: bool = True) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.

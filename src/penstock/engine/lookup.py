@@ -177,20 +177,6 @@ class Lookup(Engine):
         """The slots of the cached rows, in the order of `resident`."""
         return self._live()
 
-    def check(self) -> None:
-        """Recount every structure; raises AssertionError where two of them disagree."""
-        live, tables = self._live(), self._tables
-        by_slot = tables.held.key[:, 0]
-        assert self._used <= self._budgets[0]
-        sizes = tables.held.at["size"][live] if self.sized else np.ones(len(live), np.int64)
-        assert sizes.sum() == self._used
-        assert len(set(by_slot[live].tolist())) == len(live), "a key is cached twice"
-        found = [keymap.seek(tables.buckets, 0, by_slot, by_slot[slot]) for slot in live]
-        assert found == live.tolist()
-        assert int((tables.buckets != keymap.EMPTY).sum()) == len(live)
-        tracked = self._pilot.policy.tracked
-        assert tracked is None or tracked(self._states[0]) == len(live)
-
     def save(self, copy: bool = True) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.
 

@@ -2,7 +2,7 @@
 
 - `registry.py`: finds policies by name, those of other packages too; what `auto` and `advise` try.
 - `baselines.py`: RAND, FIFO, LRU. `popularity.py`: PROB, LIFE, LFU.
-- `age.py`, `clock.py`, `gdj.py`, `hist.py`, `lba.py`, `lhd.py`, `rate.py`, `s3fifo.py`, `sieve.py`,
+- `clock.py`, `gdj.py`, `hist.py`, `lba.py`, `lhd.py`, `rate.py`, `s3fifo.py`, `sieve.py`,
   `wtinylfu.py`: one policy each.
 - `heeb.py`: HEEB; `heeb_tables.py`: the tables it reads, made from models of the streams.
 - `shared.py`: admission, and hooks that several policies have.

@@ -68,7 +68,6 @@ GDJ = Policy(
     on_insert=on_insert,
     on_match=on_match,
     on_remove=on_remove,
-    tracked=lambda state: int(state.ladder.size[0]),
     tunable={"percentile": Tunable(PERCENTILES, 0.2)},
     retuned=retuned,
     cost=1.5,

@@ -350,7 +350,6 @@ LBA = Policy(
     problems=(JOINING,),
     pause=lambda state: int(state.locality.wait[0]),
     refresh=refresh_lba,
-    tracked=lambda state: int(state.cold.size[0] + state.hot.size[0]),
     cost=5,
     auto={JOINING: Trial(3)},
     advise={JOINING: Trial(11)},

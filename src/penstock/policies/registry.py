@@ -26,7 +26,6 @@ from ..kernel.policy import (
     make_no_state,
     reject,
 )
-from .age import AGE
 from .baselines import FIFO, LRU, RAND
 from .clock import CLOCK
 from .gdj import GDJ
@@ -65,7 +64,6 @@ BUILT_IN: tuple[Policy, ...] = (
     LFU,
     PROB,
     LIFE,
-    AGE,
     CLOCK,
     GDJ,
     SIEVE,
@@ -113,19 +111,6 @@ def _find(name: str) -> Policy:
     raise BadInput(f"unknown policy {name!r}; {nearest(name, names())}")
 
 
-def _without_form(text: str) -> str:
-    """Return the policy that `heeb:form=hist` means: histogram HEEB is a policy of its own.
-
-    >>> _without_form("heeb:form=hist,buckets=12")
-    'hist:buckets=12'
-    """
-    name, _, tail = text.strip().partition(":")
-    parts = [part.strip() for part in tail.split(",") if part.strip()]
-    if name != HEEB.name or "form=hist" not in parts:
-        return text.strip()
-    return f"{HIST.name}:" + ",".join(part for part in parts if part != "form=hist")
-
-
 def choose(policy: str | Policy | Configured, problem: str | None = None) -> Configured:
     """Return the policy that is asked for, if it is defined for the problem.
 
@@ -133,7 +118,7 @@ def choose(policy: str | Policy | Configured, problem: str | None = None) -> Con
     'gdj:percentile=0.95'
     """
     if isinstance(policy, str):
-        name, _, options = _without_form(policy).partition(":")
+        name, _, options = policy.strip().partition(":")
         chosen = _find(name).configured(options)
     elif isinstance(policy, Policy):
         chosen = Configured(policy, {})

@@ -28,7 +28,7 @@ ALL = {
     "lfu": Lfu,
     "prob": Prob,
     "life": Life,
-    "age": Age,
+    "age": Age,  # of papers.policies
     "clock": Clock,
     "gdj": Gdj,
     "gdj_rank": partial(Gdj, method=2),  # of papers.policies
