@@ -92,7 +92,7 @@ def tools(name: str, memory: int, keys: np.ndarray) -> dict:
 
 
 def run(paths: list[Path], shares: tuple[float, ...], console: Console) -> dict:
-    """Measure everybody on every trace."""
+    """Measure every contender on every trace."""
     report: dict = {"machine": platform.processor() or platform.machine(), "traces": []}
     for path, share in track(list(product(paths, shares)), "measuring", console=console):
         keys = read(path)

@@ -9,6 +9,7 @@ import os
 import numba
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("PENSTOCK_COMPILE", "first")  # it is compiled code that is tested
 REPEATABLE = bool(os.environ.get("CI"))
 
 settings.register_profile(

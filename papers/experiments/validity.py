@@ -137,8 +137,8 @@ def _tv(length: int) -> Query:
     last = np.concatenate((end, begun + stay))
     order = np.lexsort((side, time))
     side, key, time, last = (column[order] for column in (side, key, time, last))
-    nobody = np.full(len(order), -1, np.int64)
-    return Query(side, key, time, last, nobody, hour=3600, together=False)
+    none = np.full(len(order), -1, np.int64)
+    return Query(side, key, time, last, none, hour=3600, together=False)
 
 
 def _programmes(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

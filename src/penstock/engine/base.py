@@ -15,12 +15,13 @@ import numpy as np
 
 from .. import policies
 from ..errors import BadInput
-from ..kernel.indirect import through
+from ..kernel.indirect import INDIRECT, are_hooks_ready, stand_ins, through
 from ..kernel.jit import is_ready
 from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, grown
 from .adapt.chooser import Chooser, make_pilot
 from .adapt.miniatures import Candidate, Columns
 from .adapt.pilot import Pilot, Tuner
+from .beside import is_compiled_beside
 from .footprint import Footprint
 from .saved import FORMAT, chosen_before, nbytes
 
@@ -28,8 +29,9 @@ CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
 FIRST, FIRST_SIZED = 1024, 64  # slots to begin with
 
-_ready: set[Any] = set()  # kernels that this process has compiled or loaded,
-_asked_for: set[Any] = set()  # and those that are compiled beside
+PLAIN = 64  # rows taken as plain Python before asking again whether a kernel is there
+
+_ready: set[Any] = set()  # kernels that this process has compiled or loaded
 
 
 class Resumed(NamedTuple):
@@ -200,38 +202,52 @@ class Engine:
         """Return a False for every slot, the waiting room included."""
         return np.zeros(self._capacity + 1, bool)
 
-    def _pick(self, compiled: Callable[[Policy], Any], rest: tuple) -> tuple[Any, tuple[Any, ...]]:
-        """Return the kernel that takes rows and the states to call it with.
+    def _pick(
+        self, compiled: Callable[[Policy], Any], rest: tuple
+    ) -> tuple[Any, tuple[Any, ...], int]:
+        """Return what takes rows, the states to call it with, and how many rows it should take.
 
-        `compiled` returns the one for a policy, and `rest` are its arguments after the states. The
-        kernel of a policy that `auto` has chosen may have to be compiled yet: that is done beside,
-        and meanwhile the kernel of the miniatures serves.
+        `compiled` returns the kernel of a policy, and `rest` are its arguments after the states.
+        The policy's own kernel is the fastest. Miniatures have one that serves all policies, and so
+        has the engine while `auto` is at work and the own one is not compiled yet. Where neither is
+        compiled a process beside does that, and plain Python serves meanwhile, a few rows at a
+        time. All do the same to the last bit.
         """
-        if self.is_miniature:
-            policy, states = self._any_hooks()
-            return compiled(policy), states
         own = compiled(self._pilot.policy)
-        if own in _ready:
-            return own, self._states
-        if self.chooser is None or is_ready(own, (self._tables, self._states_given, *rest)):
-            _ready.add(own)
-            return own, self._states
-        if own not in _asked_for:
-            from .warm import compile_beside  # which knows all engines
+        if not self.is_miniature and self._is_ready(own, self._states, rest):
+            return own, self._states, NO_LIMIT
+        serves_all = self.is_miniature or self.chooser is not None
+        is_awaited = is_compiled_beside(self._terms())
+        if serves_all and (not is_awaited or self._is_shared_ready(compiled(INDIRECT), rest)):
+            hooks, states = self._any_hooks()
+            return compiled(hooks), states, NO_LIMIT
+        if is_awaited:
+            return own.plain, self._states, PLAIN
+        return own, self._states, NO_LIMIT  # compiled here
 
-            _asked_for.add(own)
-            compile_beside(self._terms())
-        policy, states = self._any_hooks()
-        return compiled(policy), states
+    def _is_ready(self, run: Any, states: tuple[Any, ...], rest: tuple) -> bool:
+        """Tell whether a kernel is compiled for these arguments."""
+        if run not in _ready and is_ready(run, (self._tables, self._given(states), *rest)):
+            _ready.add(run)
+        return run in _ready
+
+    def _is_shared_ready(self, run: Any, rest: tuple) -> bool:
+        """Tell whether the kernel that serves all policies is compiled, and the policy's hooks."""
+        policy = self._pilot.policy
+        if (run, policy) not in _ready:
+            if self._is_ready(run, stand_ins(self._states), rest) and are_hooks_ready(
+                policy, self._states, self._tables.held
+            ):
+                _ready.add((run, policy))
+        return (run, policy) in _ready
 
     def _any_hooks(self) -> tuple[Policy, tuple[Any, ...]]:
         """Return what stands for the policy in kernels that serve all policies, and its states."""
         return through(self._pilot.policy, self._states, self._tables.held)
 
-    @property
-    def _states_given(self) -> Any:
-        """The states as the kernel that takes rows is given them."""
-        return self._states
+    def _given(self, states: tuple[Any, ...]) -> Any:
+        """Return states as the kernel that takes rows is given them."""
+        return states
 
     def _fresh_states(self, scales: Sequence[int] | None = None) -> tuple[Any, ...]:
         """Return empty states; `scales` are those of the memories, if nothing else is said."""
@@ -336,8 +352,13 @@ class Engine:
         }
 
     def _terms(self) -> dict[str, Any]:
-        """Return all that its kernel depends on, and more, as `warm.compile_for` takes it."""
-        return {"engine": self.kind, "policy": str(self._pilot.in_force), "sized": self.sized}
+        """Return all that its kernel depends on, as `warm.compile_for` takes it."""
+        return {
+            "engine": self.kind,
+            "miniature": self.is_miniature,
+            "policy": str(self._pilot.in_force),
+            "sized": self.sized,
+        }
 
     def _resume(
         self, saved: dict[str, np.ndarray], header: dict[str, Any], unlike: bool = False

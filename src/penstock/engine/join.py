@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 PART = 2 * CHUNK  # results in one part of `push_parts`, about
 OUTSIDE = ("arrived", "dropped", "late", "null")  # counted before rows are taken
+COMPILED = ("joins", "how", "match", "window", "together", "goal")  # options of the kernel
 INSIDE = ("matched", "expired", "evicted", "refused")  # the first columns of the kernel's counts
 
 
@@ -388,7 +389,9 @@ class Join(JoinMemory):
         while start < stop:
             first = start
             rest = (rows, start, stop, *clock, emit, page)
-            run, states = self._pick(self._kernel, rest)
+            run, states, most_rows = self._pick(self._kernel, rest)
+            until = stop if self.form.together else min(stop, start + most_rows)
+            rest = (rows, start, until, *clock, emit, page)
             start, found, need = run(self._tables, states, *rest)
             if need == join_kernel.SLOTS:
                 last = np.searchsorted(rows.time, rows.time[start], "right")
@@ -599,8 +602,8 @@ class Join(JoinMemory):
         }
 
     def _terms(self) -> dict[str, Any]:
-        like = {"layout": self.layout, "drop": 0.0, "in_bytes": False}
-        return super()._terms() | self.options | like
+        own = {"layout": self.layout, "bounded": self.budget is not None}
+        return super()._terms() | {name: self.options[name] for name in COMPILED} | own
 
     def _miniature(self, candidate: Candidate, share: float) -> "Join":
         budgets = self._in_miniature(candidate, share)

@@ -108,9 +108,11 @@ class Lookup(Engine):
             taken, limit = start, self._budgets[0]
             while taken < stop:
                 rest = (keys, sizes, taken, stop, limit, emit, out)
-                run, states = self._pick(self._kernel, rest)
-                taken = run(self._tables, states[0], *rest)
-                if taken < stop:
+                run, states, most = self._pick(self._kernel, rest)
+                until = min(stop, taken + most)
+                rest = (keys, sizes, taken, until, limit, emit, out)
+                taken = run(self._tables, self._given(states), *rest)
+                if taken < until:
                     self._grow_by_size()
         return out
 
@@ -258,9 +260,8 @@ class Lookup(Engine):
     def _families(self) -> list[list[Configured]]:
         return policies.families(CACHING, plain=True, windowed=False)
 
-    @property
-    def _states_given(self) -> Any:
-        return self._states[0]
+    def _given(self, states: tuple[Any, ...]) -> Any:
+        return states[0]
 
     def _candidates(self) -> tuple[Candidate, ...]:
         return candidates(self._families(), 1, split=False)

@@ -1,34 +1,29 @@
 """Kernels compiled ahead: before an engine needs them, and in another process while it runs.
 
 `prepare` makes ready all that a new engine needs: its own kernel, and with `auto` the one kernel of
-all miniatures and the hooks of every policy that is tried at first. What `auto` puts in force later
-runs in the kernel of the miniatures until its own has been compiled by a process beside
-(`compile_beside`), which yields to everything else on the machine. Both do the same to the last
-bit, so that results do not depend on when it is ready.
+all miniatures and the hooks of every policy that is tried at first. An engine that was not prepared
+starts as plain Python while a process beside (`beside.py`) does the same for it. All do the same to
+the last bit, so that results do not depend on when a kernel is ready.
 """
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import config
 
 from ..kernel.gains import PAIRS
-from ..kernel.jit import cache_folder
 from ..kernel.policy import CACHING
 from .adapt.chooser import Chooser
 from .adapt.miniatures import Columns
 from .adapt.pilot import Finder
 from .base import Engine
+from .beside import NICE, compiled_here, is_compiled_beside
 from .join import Join
 from .lookup import Lookup
-
-BESIDE = "PENSTOCK_BESIDE"  # set in a process that compiles for another: it starts no more
 
 
 def prepare(engine: Engine) -> None:
@@ -36,22 +31,40 @@ def prepare(engine: Engine) -> None:
 
     >>> prepare(Lookup("fifo", 2))
     """
+    with compiled_here():
+        _use_all(engine)
+
+
+def prepare_beside(engine: Engine) -> None:
+    """Have the same done by a process beside, without waiting for it; or here, if there is none."""
+    needed = [engine, *_miniatures(engine)]
+    if not all(is_compiled_beside(each._terms()) for each in needed):
+        prepare(engine)
+
+
+def _use_all(engine: Engine) -> None:
+    """Use everything that an engine may use while rows come."""
     columns = _two_rows(engine)
     engine._show(columns)
     engine._grow(2 * engine._capacity)
-    pilot = engine._pilot
+    for miniature in _miniatures(engine):
+        miniature._show(columns)
+    if engine.chooser is not None:
+        engine._replay(columns)
+
+
+def _miniatures(engine: Engine) -> Iterator[Engine]:
+    """Return a miniature for each policy that is tried at first."""
+    pilot, done = engine._pilot, set()
     if not isinstance(pilot, Finder):
         return
-    done = set()
     for number, candidate in enumerate(pilot.candidates):
         asleep = isinstance(pilot, Chooser) and not pilot.is_awake(number)
         if not asleep and candidate.chosen.policy.name not in done:
             miniature = engine._miniature(candidate, 1.0)
             miniature.is_miniature = True
-            miniature._show(columns)
+            yield miniature
             done.add(candidate.chosen.policy.name)
-    if isinstance(pilot, Chooser):
-        engine._replay(columns)
 
 
 def _two_rows(engine: Engine) -> Columns:
@@ -100,7 +113,8 @@ def _later_terms(engine: Engine) -> Iterator[dict[str, Any]]:
 
 def _keep_up(engine: Engine) -> None:
     """Do everything that an engine does between batches."""
-    engine._show(_two_rows(engine))
+    with compiled_here():
+        engine._show(_two_rows(engine))
     if isinstance(engine, Lookup):
         engine.discard([0])
         Lookup.restore(engine.save(), policy="fifo", budget=1)
@@ -109,39 +123,27 @@ def _keep_up(engine: Engine) -> None:
         restored.expire()
 
 
-def compile_beside(terms: dict[str, Any]) -> None:
-    """Have the kernel of an engine of these terms compiled by a process of low priority.
-
-    It is kept on disk. Where there is no place to keep it nothing is done.
-    """
-    if cache_folder() is None or config.DISABLE_JIT or os.environ.get(BESIDE):
-        return
-    code = f"from {__name__} import compile_for; compile_for({json.dumps(terms)!r})"
-    quiet = subprocess.DEVNULL
-    try:
-        subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            env=os.environ | {BESIDE: "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-            start_new_session=True,  # Ctrl-C is not meant for it
-        )
-    except OSError:  # no memory or no right to start one: the engine goes on as it is
-        return
+def serve() -> None:
+    """Compile what the lines of standard input name, until there are no more."""
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    for line in sys.stdin:
+        compile_for(line)
 
 
 def compile_for(text: str) -> None:
     """Compile the kernel of an engine of these terms.
 
-    >>> compile_for('{"engine": "lookup", "policy": "fifo", "sized": false}')
+    >>> compile_for('{"engine": "lookup", "policy": "fifo", "sized": false, "miniature": false}')
     """
     terms = json.loads(text)
-    if hasattr(os, "nice") and os.environ.get(BESIDE):
-        os.nice(19)
+    is_miniature, kind = terms.pop("miniature"), terms.pop("engine")
     made: Engine
-    if terms.pop("engine") == Lookup.kind:
+    if kind == Lookup.kind:
         made = Lookup(budget=2, **terms)
     else:
-        made = Join(budget=2, **terms)
-    made._show(_two_rows(made))
+        bounded = {"policy": terms.pop("policy"), "budget": 2}
+        made = Join(within=1, **(bounded if terms.pop("bounded") else {}), **terms)
+    made.is_miniature = is_miniature
+    with compiled_here():
+        made._show(_two_rows(made))

@@ -20,7 +20,7 @@ from numba.core import cgutils
 from numba.core.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from .jit import address_of, jit, specialise_hooks
+from .jit import address_of, is_signature_ready, jit, specialise_hooks
 from .policy import Policy, make_no_state
 from .refs import Ref, member
 
@@ -41,9 +41,24 @@ def through(policy: Policy, states: tuple[Any, ...], held: Any) -> tuple[Policy,
     """
     if config.DISABLE_JIT:
         return policy, states
-    given = (int64, Ref(typeof(states[0])), Ref(typeof(held)), int64, int64)
-    hooks = np.array([address_of(_compile_hooks(policy), given)])
+    hooks = np.array([address_of(_compile_hooks(policy), _given(states, held))])
     return INDIRECT, tuple(Indirect(hooks, np.array(_words(each))) for each in states)
+
+
+def are_hooks_ready(policy: Policy, states: tuple[Any, ...], held: Any) -> bool:
+    """Tell whether the hooks of a policy can be called by address without being compiled first."""
+    return config.DISABLE_JIT or is_signature_ready(_compile_hooks(policy), _given(states, held))
+
+
+def stand_ins(states: tuple[Any, ...]) -> tuple[Indirect, ...]:
+    """Return states such as `through` returns, to ask what kernels they need."""
+    nothing = np.zeros(1, np.int64)
+    return tuple(Indirect(nothing, nothing) for _ in states)
+
+
+def _given(states: tuple[Any, ...], held: Any) -> tuple[Any, ...]:
+    """Return the types that compiled hooks are called with."""
+    return int64, Ref(typeof(states[0])), Ref(typeof(held)), int64, int64
 
 
 def _words(state: Any) -> list[int]:

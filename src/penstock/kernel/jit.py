@@ -68,8 +68,8 @@ def jit(function: Callable) -> Any:
 
     None of them counts references: their arguments are tuples of many arrays, and to copy those or
     to count their references at each call took 20 times as long as the work itself. The price:
-    nothing compiled may allocate. Nor can they be called from Python, which would cost a wrapper,
-    and half of the time to compile, for each of them.
+    nothing compiled may allocate. Called from Python they run as they were written: compiled ones
+    would cost a wrapper, and half of the time to compile, for each of them.
     """
     if config.DISABLE_JIT:
         return function
@@ -93,7 +93,22 @@ def specialise(function: Callable, what: str = "") -> Any:
     made = njit(  # engines may run in threads
         _nrt=False, nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler
     )(_by_reference(function))
+    made.plain = plainly(function)
     return _kept(made, what or function.__name__)
+
+
+def plainly(function: Callable) -> Callable:
+    """Return a function that does the same as plain Python, to the last bit, and far slower.
+
+    For rows that come before the kernel is compiled.
+    """
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> Any:
+        with numpy.errstate(over="ignore"):  # compiled integers wrap round without a word
+            return function(*arguments)
+
+    return run
 
 
 def specialise_hooks(function: Callable, what: str) -> Any:
@@ -120,9 +135,11 @@ def address_of(compiled: Any, signature: tuple[Any, ...]) -> int:
 
 def is_ready(compiled: Any, arguments: tuple[Any, ...]) -> bool:
     """Tell whether a kernel can run with these arguments without being compiled first."""
-    if config.DISABLE_JIT:
-        return True
-    signature = tuple(map(numba.typeof, arguments))
+    return config.DISABLE_JIT or is_signature_ready(compiled, tuple(map(numba.typeof, arguments)))
+
+
+def is_signature_ready(compiled: Any, signature: tuple[Any, ...]) -> bool:
+    """Tell whether a kernel can run with arguments of these types without being compiled first."""
     return signature in compiled.overloads or compiled._cache.has(signature, compiled.targetctx)
 
 

@@ -58,7 +58,13 @@ def _nothing(array, row, column):
     """Stand in for the real thing where nothing is compiled."""
 
 
-fetch: Any = _nothing if config.DISABLE_JIT else _fetch
+@jit
+def _fetch_one(array, row, column):
+    _fetch(array, row, column)
+
+
+fetch: Any = _nothing if config.DISABLE_JIT else _fetch_one
+_fetch_one.plain = _nothing
 
 
 def make_buckets(

@@ -207,7 +207,15 @@ class _Dispatcher(CPUDispatcher):
 
 
 class DraftDispatcher(_Dispatcher):
-    """A function of which drafts are made; a number is not told apart from a constant."""
+    """A function of which drafts are made; a number is not told apart from a constant.
+
+    Called from Python it runs as it was written: see `plainly` in `jit.py`.
+    """
+
+    plain: Any = None  # what Python calls instead, where it cannot run what was written
+
+    def __call__(self, *args: Any) -> Any:
+        return (self.plain or self.py_func)(*args)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         _, folded = self._compiler.fold_argument_types(args, kws)

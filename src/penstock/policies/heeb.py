@@ -16,6 +16,7 @@ Source: Xie, Yang, Chen, "On joining and caching stochastic streams" (SIGMOD 200
 Departures: a window that ends sooner cuts the benefit off; a step of a stream is one arrival of it.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -276,7 +277,7 @@ def _worth(state, layer, series, key, deadline, now):
     beyond = worth
     if tables.form[series] == LINE:
         beyond = _beside_line(tables, history, series, layer, key, np.floor(left))
-    return worth if beyond == 0.0 else worth - np.exp(-np.floor(left) / alpha) * beyond
+    return worth if beyond == 0.0 else worth - math.exp(-np.floor(left) / alpha) * beyond
 
 
 @jit

@@ -1,0 +1,172 @@
+"""Rows that come before their kernel is compiled: plain Python does the same, to the last bit."""
+
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+from penstock import policies
+from penstock.engine import Join, Lookup, base, beside, warm
+from penstock.kernel import jit as jits
+from penstock.kernel.policy import CACHING, JOINING
+from tests.patience import until
+
+N = 400
+compiled_only = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="there is nothing to compile"
+)
+
+
+def rows(n=N):
+    random = np.random.default_rng(5)
+    return random.integers(0, 2, n), random.zipf(1.3, n) % 100, np.arange(n)
+
+
+def fail(*_):
+    raise AssertionError("something was compiled")
+
+
+@pytest.fixture
+def awaited(monkeypatch):
+    """Let kernels be compiled beside, where they are never ready; return what was asked for."""
+    asked = []
+    monkeypatch.setattr(base, "_ready", set())
+    monkeypatch.setattr(base, "is_ready", lambda *_: False)
+    monkeypatch.setattr(base, "is_compiled_beside", lambda terms: asked.append(terms) or True)
+    return asked
+
+
+def take(engine, until_row=N):
+    """Push rows in batches of 100, and return the results and the state after them."""
+    side, key, time = rows()
+    found = []
+    for start in range(0, until_row, 100):
+        some = slice(start, start + 100)
+        if isinstance(engine, Join):
+            found += engine.push(side[some], key[some], time[some]).rows.tolist()
+        else:
+            found += engine.push(key[some]).hit.tolist()
+    engine.check()
+    return found, engine.save()
+
+
+def assert_same(one, other):
+    assert one[0] == other[0]
+    assert one[1].keys() == other[1].keys()
+    for name, array in one[1].items():
+        assert array.tobytes() == other[1][name].tobytes(), name
+
+
+def engines(problem):
+    return [(problem, each.name) for each in policies.BUILT_IN if problem in each.problems]
+
+
+@compiled_only
+@pytest.mark.parametrize(("problem", "policy"), engines(JOINING) + engines(CACHING))
+def test_every_policy_does_the_same_as_plain_python(problem, policy, monkeypatch, request):
+    make = Lookup if problem == CACHING else Join
+    given = {} if problem == CACHING else {"within": 50}
+    compiled = take(make(policy, 20, **given))
+    request.getfixturevalue("awaited")
+    monkeypatch.setattr(jits._KernelCache, "save_overload", fail)
+    assert_same(take(make(policy, 20, **given)), compiled)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"within": 50},
+        {"within": (0, 50), "how": "left", "policy": "fifo", "budget": 20},
+        {"within": 50, "match": "one", "policy": "prob", "budget": 20},
+        {"within": 50, "together": True, "policy": "prob", "budget": 20},
+    ],
+    ids=str,
+)
+def test_every_kind_of_join_does_the_same_as_plain_python(given, request):
+    compiled = take(Join(**given))
+    request.getfixturevalue("awaited")
+    assert_same(take(Join(**given)), compiled)
+
+
+@compiled_only
+@pytest.mark.parametrize("make", [Join, Lookup])
+def test_auto_does_the_same_as_plain_python(make, request):
+    given = {"within": 50} if make is Join else {}
+    compiled = take(make(budget=20, **given))
+    asked = request.getfixturevalue("awaited")
+    assert_same(take(make(budget=20, **given)), compiled)
+    assert not asked[0]["miniature"], "the engine's own kernel is compiled first"
+    assert any(terms["miniature"] for terms in asked)
+
+
+@compiled_only
+def test_kernels_take_over_in_the_middle_of_a_batch(awaited, monkeypatch):
+    side, key, time = rows()
+    expected = Join("prob", 20, within=50).push(side, key, time).rows.tolist()
+    looks = iter(range(N))
+    monkeypatch.setattr(base, "is_ready", lambda *_: next(looks) > 2)
+    assert Join("prob", 20, within=50).push(side, key, time).rows.tolist() == expected
+    assert len(awaited) == N // base.PLAIN + 1 + 3
+
+
+@compiled_only
+def test_a_process_beside_leaves_kernels_in_the_folder_and_ends(tmp_path, monkeypatch):
+    monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv(beside.WHEN)
+    monkeypatch.setattr(beside, "_compilers", {})
+    jits.cache_folder.cache_clear()
+    try:
+        assert beside.is_compiled_beside(Lookup("fifo", 2)._terms())
+        (compiler,) = beside._compilers.values()
+        until(lambda: any(tmp_path.rglob("*.nbc")))
+        compiler.process.stdin.close()
+        assert compiler.process.wait() == 0
+        assert not beside.is_compiled_beside(Lookup("lru", 2)._terms()), "it has ended"
+    finally:
+        jits.cache_folder.cache_clear()
+
+
+@compiled_only
+def test_a_process_beside_that_fails_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.delenv(beside.WHEN)
+    monkeypatch.setattr(beside, "_compilers", {})
+    assert beside.is_compiled_beside({"engine": "unknown"})
+    (compiler,) = beside._compilers.values()
+    assert compiler.process.wait() != 0
+    assert not beside.is_compiled_beside({"engine": "unknown"})
+
+
+@compiled_only
+def test_a_first_result_waits_for_no_kernel(tmp_path):
+    """In a new process, with an empty folder."""
+    code = (
+        "from penstock import Join\n"
+        "from penstock.kernel import jit\n"
+        "wait = jit._KernelCache.save_overload\n"
+        "join = Join('prob', 2, within=9)\n"
+        "made = jit.used_kernels()\n"
+        "print(join.push([0, 1], [7, 7], [0, 1]).rows.tolist(), jit.used_kernels() - made)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PENSTOCK_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.split("\n")[0] == "[[0, 1]] set()"
+
+
+@compiled_only
+def test_a_process_beside_starts_no_other(monkeypatch):
+    monkeypatch.setenv(beside.IS_BESIDE, "1")
+    monkeypatch.delenv(beside.WHEN)
+    assert not beside.is_compiled_beside({})
+
+
+def test_terms_are_all_that_a_kernel_depends_on():
+    for terms in (Join(within=3)._terms(), Lookup("fifo", 2)._terms()):
+        warm.compile_for(warm.json.dumps(terms))
