@@ -12,6 +12,7 @@ from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup
 from tests.naive.policies import factory
 from tests.naive.tuning import TunedJoin, TunedLookup, is_tuned
+from tests.recount import recount
 
 
 def spec(name: str, params: dict) -> str:
@@ -118,7 +119,7 @@ def assert_same_join(
         if restore:
             real = Join.restore(real.save())
         assert listed(push_rows(real, batch, attributes, most)) == expected
-        real.check()
+        recount(real)
         assert real.held_rows.tolist() == [t.row for t in twin.held]
         counted = {key: value.tolist() for key, value in real.counters.items()}
         assert counted == twin.counters
@@ -152,6 +153,6 @@ def assert_same_lookup(
         if restore:
             real = Lookup.restore(real.save())
         assert real.push(np.array(batch, np.int64)).hit.tolist() == expected
-        real.check()
+        recount(real)
         assert real.resident.tolist() == list(twin.resident)
     return real

@@ -71,16 +71,6 @@ def test_a_batch_that_is_refused_draws_nothing():
     assert join.push(*rest).rows.tolist() == other.push(*rest).rows.tolist()
 
 
-def test_a_state_saved_before_there_was_dropping_is_read():
-    join = Join("lru", 5, within=10)
-    join.push([0, 1, 0], [7, 7, 8], [0, 1, 2])
-    saved = join.save()
-    header = saved["header"].tobytes().replace(b'"drop": 0.0, ', b"")
-    assert b"drop" not in header
-    again = Join.restore(saved | {"header": np.frombuffer(header, np.uint8)})
-    assert again.push([1], [8], [3]).rows.tolist() == [[2, 3]]
-
-
 @pytest.mark.parametrize("drop", [-0.1, 1.0, 2.0, float("nan")])
 def test_rates_outside_the_bounds(drop):
     with pytest.raises(BadInput, match="drop must be from 0 to below 1, got"):

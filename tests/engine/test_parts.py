@@ -9,6 +9,7 @@ from penstock.engine import Join
 from penstock.kernel.shape import TWO_WAY, all_streams, in_pairs
 from tests.compare import assert_same_join, cut, listed, streams, whole
 from tests.marks import long
+from tests.recount import recount
 
 # The shapes and the policy of test_join_shapes.py, whose kernels are compiled already.
 SHAPES = {
@@ -53,7 +54,7 @@ def test_parts_are_what_push_returns(shape, seed, most):
         )
         found = whole(in_parts, list(in_parts.push_parts(*columns, most=most)), most)
         assert listed(found) == listed(whole_one.push(*columns))
-        in_parts.check()
+        recount(in_parts)
         assert in_parts.held_rows.tolist() == whole_one.held_rows.tolist()
         whole_one, in_parts = (Join.restore(join.save()) for join in (whole_one, in_parts))
 

@@ -42,4 +42,4 @@ def _taken(side, time, cut):
 
 def test_rows_that_are_taken_together_have_no_tally():
     with pytest.raises(BadInput, match="tally needs rows that are taken one by one"):
-        Join("fifo", 2, within=3, together=True).tally([0], [1], [0])
+        Join("fifo", 2, within=3, together=True).tallies([0], [1], [0])

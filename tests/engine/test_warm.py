@@ -42,7 +42,6 @@ def test_the_terms_of_an_engine_are_those_of_its_kernel():
         True,
         False,
     )
-    terms["joins"] = tuple(tuple(map(tuple, join)) for join in terms["joins"])
     other = Join(budget=2, within=1, **terms)
     assert (other.form, other._pilot.policy) == (engine.form, engine._pilot.policy)
     assert Join(within=3)._pilot.policy is KEEP_ALL

@@ -22,6 +22,7 @@ from penstock.kernel.jit import cache_folder, jit, specialise
 from penstock.kernel.policy import Policy
 from penstock.policies.baselines import FIFO, LRU
 from tests.patience import until
+from tests.recount import recount
 
 compiled_only = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="there is no compiled code to keep"
@@ -403,7 +404,7 @@ def variant(choose_victim, **hooks):
 def resident(policy):
     cache = Lookup(policy, 2)
     cache.push([1, 2, 1, 3])
-    cache.check()
+    recount(cache)
     return cache.resident.tolist()
 
 

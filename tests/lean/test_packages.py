@@ -189,7 +189,7 @@ else:
         join = Join.restore(dict(saved))
     assert join.held == 30
     join.push(row % 2, key, row + 600)
-    join.check()
+    assert join.held == 30
 """
 
 

@@ -1,10 +1,11 @@
-"""LBA and ELBA: the twin with weights given, weights learned while it runs, ties, bad input."""
+"""LBA, and ELBA of `papers.policies`: twins, weights learned while they run, ties, bad input."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import papers  # noqa: F401  (makes ELBA known)
 from penstock.engine import Join
 from penstock.errors import BadInput
 from penstock.kernel.shape import all_streams
@@ -13,6 +14,7 @@ from tests.compare import listed, push_rows, streams
 from tests.marks import long, plain
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.policies.lba import Lba
+from tests.recount import recount
 
 BOTH = pytest.mark.parametrize("name", ["lba", "elba"])
 
@@ -38,7 +40,7 @@ def assert_same(name, rows, budget, given_weights, joins=TWO_WAY, **params):
         expected = twin.push(rows[at : at + 40])
         assert listed(push_rows(real, rows[at : at + 40])) == expected
         assert real.held_rows.tolist() == [t.row for t in twin.held]
-        real.check()
+        recount(real)
         real = Join.restore(real.save())
 
 

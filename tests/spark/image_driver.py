@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.engine import Join, Lookup
 from penstock.spark.runtime.image import Image, Owner
+from tests.recount import recount
 
 SIZES = (20, 200, 60, 700, 300, 1500, 400)  # rows of the batches: tables grow from small to large
 THREE = (((0, 0), (1, 0), (2, 0)),)
@@ -46,7 +47,7 @@ def step(folder: Path, token: str, number: int) -> list | None:
         if engine is None:
             return None
         found = push(engine, number)
-        engine.check()
+        recount(engine)
         image.save(engine, f"{token}+")
     return found
 

@@ -11,6 +11,7 @@ from penstock.spark.frames import KEY, Input
 from penstock.spark.plan import JoinPlan
 from penstock.spark.runtime.arrow import from_ipc, to_ipc
 from penstock.spark.runtime.join_bucket import JoinBucket, bucket_budget
+from tests.recount import recount
 
 SECOND = 1_000_000
 
@@ -93,7 +94,7 @@ class Run:
         bucket = JoinBucket(self.plan, self.number, self.state)
         outcome = bucket.take(packets(side, key, time, value))
         self.state = outcome.state if outcome.state is not None else self.state
-        bucket.join.check()
+        recount(bucket.join)
         return outcome
 
 

@@ -13,6 +13,7 @@ from penstock.kernel.shape import TWO_WAY
 from penstock.spark.runtime.join_bucket import JoinBucket
 from penstock.spark.runtime.labels import bucket_of
 from tests.marks import long
+from tests.recount import recount
 from tests.spark.plans import make_plan, packets, rows_of
 
 GROUP = (((0, 0), (1, 0)), ((2, 0), (3, 0)))
@@ -42,7 +43,7 @@ class Buckets:
             bucket = JoinBucket(self.plan, int(number), self.states[number])
             made = packets(side[mine], key[mine], time[mine], value[mine])
             outcome = bucket.take(made, None, digests)
-            bucket.join.check()
+            recount(bucket.join)
             self.states[number] = outcome.state or self.states[number]
             self.held[number] = bucket.join.used
             self.totals[number] = outcome.totals

@@ -67,6 +67,6 @@ def compile_all(names: Sequence[str], problem: str, sized: bool, goal: str = PAI
     size = [1] if sized else None
     for name in names:
         if problem == JOINING:
-            Join(name, 1, within=1, sized=sized, goal=goal).tally([0], [0], [0], size=size)
+            Join(name, 1, within=1, sized=sized, goal=goal).tallies([0], [0], [0], size=size)
         else:
             Lookup(name, 1, sized=sized).push([0], size=size, emit=False)

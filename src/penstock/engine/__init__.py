@@ -1,7 +1,8 @@
 """Engines drive a policy over a stream: joining two or more streams, or caching a relation.
 
 - `base`: what both have in common
-- `join`, `lookup`: the public classes
+- `join`, `lookup`: the public classes; `join_options`: the kinds of join, and what goes together
+- `join_memory`: how a join divides its budget; `departures`: its rows without a partner
 - `join_kernel`, `lookup_kernel`: what happens to one arrival after another, compiled
 - `standings`: with the goal of rows, what a held tuple is still worth; part of the join's kernel
 - `join_upkeep`: what a join does between batches

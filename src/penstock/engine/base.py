@@ -23,7 +23,7 @@ from .adapt.miniatures import Candidate, Columns
 from .adapt.pilot import Pilot, Tuner
 from .beside import is_compiled_beside
 from .footprint import Footprint
-from .saved import FORMAT, chosen_before, first_budget, nbytes
+from .saved import FORMAT, chosen_before, nbytes
 
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
@@ -73,6 +73,13 @@ class Engine:
         self.sized = sized or in_bytes
         self.in_bytes = in_bytes and budget is not None
         self.seed = seed
+        self._first_budget = budget  # which samples and tables go by; `budget` may be resized
+        # The arguments that make an engine of this kind again, besides policy, budget and models.
+        self.options: dict[str, Any] = {
+            "sized": self.sized,
+            "in_bytes": self.in_bytes,
+            "seed": seed,
+        }
 
     def _start(self) -> None:
         """Begin with empty tables, when the footprint and the budgets are known."""
@@ -113,10 +120,6 @@ class Engine:
     @abstractmethod
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
         """Return what the policy knows when the state of a memory is made."""
-
-    @abstractmethod
-    def _terms(self) -> dict[str, Any]:
-        """Return all that its kernel depends on, as `warm.compile_for` takes it."""
 
     @abstractmethod
     def _candidates(self) -> tuple[Candidate, ...]:
@@ -340,12 +343,21 @@ class Engine:
             "policy": self.chosen.policy.name,
             "params": self.chosen.params,
             "budget": self.budget,
+            "first_budget": self._first_budget,
             "scale": self._scales[0] if self.problem == CACHING else self.footprint.rows,
-            "sized": self.sized,
-            "in_bytes": self.in_bytes,
+            "scales": self._scales,
             "charge": self.footprint.charge,
-            "seed": self.seed,
             "capacity": self._capacity,
+            "options": self.options,
+        }
+
+    def _terms(self) -> dict[str, Any]:
+        """Return all that its kernel depends on, as `warm.compile_for` takes it."""
+        return {
+            "engine": self.kind,
+            "miniature": self.is_miniature,
+            "policy": str(self._pilot.in_force),
+            "sized": self.sized,
         }
 
     def _resume(
@@ -358,13 +370,13 @@ class Engine:
         """
         same = str(self.chosen) == str(chosen_before(header)) and self._pilot.is_like(saved)
         same = same and not unlike
-        resized = self.budget != first_budget(header) or bool(header.get("recounted"))
-        kept = same and not (self.in_bytes and header.get("scale", 0) > self.footprint.rows)
+        resized = self.budget != header["first_budget"] or bool(header.get("recounted"))
+        kept = same and not (self.in_bytes and header["scale"] > self.footprint.rows)
         if same:
             self._pilot.load(saved, resized)
             if isinstance(self._pilot, Chooser):
                 self._lay_out(self._pilot.candidate)
             if kept:
-                self._scales = header.get("scales", [header["scale"]])
+                self._scales = header["scales"]
             self._states = self._fresh_states()
         return Resumed(same, resized, kept)

@@ -6,8 +6,7 @@ times lie within the window; the match is produced when the later arrival finds 
 still held; what has expired is removed first; after every arrival what is held fits the budget.
 
 Outer joins also return rows that leave the memory without a match, for whatever reason, so that no
-row of a preserved side is lost: the kernel writes departures down, and what becomes of them is
-decided here.
+row of a preserved side is lost (`departures.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,32 +17,28 @@ import numpy.typing as npt
 
 from .. import policies
 from ..errors import BadInput
-from ..kernel.gains import GOALS, PAIRS, ROWS
-from ..kernel.policy import JOINING, Configured, Policy, Setup
+from ..kernel.gains import ROWS
+from ..kernel.policy import JOINING, Configured, Policy
 from ..kernel.shape import TWO_WAY, Joins, Shape
-from . import join_kernel, join_upkeep
-from .adapt.chooser import cold_share
-from .adapt.miniatures import Candidate, Columns, candidates
-from .base import CHUNK, NO_LIMIT, Engine
+from . import join_kernel
+from .adapt.miniatures import Candidate, Columns
+from .base import CHUNK, NO_LIMIT
 from .batch import Window, make_dropping, prepare
-from .footprint import join_footprint, plain_footprint
-from .join_kernel import (
-    BUDGET,
-    COMPLETED,
-    COUNT,
-    EXPIRED,
-    LIST,
-    MATCHED,
-    NEVER,
-    NOW,
-    TALLY,
-    TOGETHER,
-    USED,
-    Rows,
-    read_departures,
+from .departures import Departures, no_departures
+from .join_kernel import COMPLETED, COUNT, LIST, MATCHED, NEVER, NOW, TALLY, TOGETHER, Rows
+from .join_memory import JoinMemory
+from .join_options import (
+    ALL,
+    ANTI,
+    INNER,
+    ONE,
+    PRESERVED,
+    SEMI,
+    check_partners,
+    check_window,
+    default_goal,
 )
-from .saved import arguments, by_stream, header_of, load_join, recounted, save_join, unpack_header
-from .shares import moved, parts_of, split_budget
+from .saved import arguments, by_stream, load_join, recounted, save_join, unpack_header
 from .standings import FOUND
 
 if TYPE_CHECKING:
@@ -51,10 +46,8 @@ if TYPE_CHECKING:
 
 PART = 2 * CHUNK  # results in one part of `push_parts`, about
 OUTSIDE = ("arrived", "dropped", "late", "null")  # counted before rows are taken
+COMPILED = ("joins", "how", "match", "window", "together", "goal")  # options of the kernel
 INSIDE = ("matched", "expired", "evicted", "refused")  # the first columns of the kernel's counts
-INNER, LEFT, RIGHT, FULL, SEMI, ANTI = HOWS = ("inner", "left", "right", "full", "semi", "anti")
-ALL, FIRST, ONE = MATCHING = ("all", "first", "one")
-PRESERVED = {LEFT: (True, False), ANTI: (True, False), RIGHT: (False, True), FULL: (True, True)}
 
 
 class Matches(NamedTuple):
@@ -67,7 +60,7 @@ class Matches(NamedTuple):
     join: np.ndarray  # int64[n]: which join each result belongs to
 
 
-class Join(Engine):
+class Join(JoinMemory):
     """A join of two or more streams, with as much memory as it is given.
 
     >>> join = Join(policy="fifo", budget=2, within=10)
@@ -150,49 +143,50 @@ class Join(Engine):
         scale: int | None = None,
     ) -> None:
         goal = default_goal(how, match) if goal is None else goal
-        _check(goal, within, window, layout, delay, clock, drop, together)
-        shape = Shape(joins)
-        _check_partners(how, match, within, window, together, shape)
+        shape = Shape(tuple(tuple((stream, each) for stream, each in join) for join in joins))
+        check_window(goal, within, window, layout, delay, clock, drop, together)
+        check_partners(how, match, within, window, together, shape)
         super().__init__(policy, budget, sized, in_bytes, seed)
-        lanes = shape.streams if layout == "split" else 1
-        self._first_budget = budget  # which samples and tables go by
         self.within = tuple(within) if isinstance(within, list) else within
         self.how = how
-        self.match = match
         self.delay = delay
-        self.clock = clock
         self.goal = goal
+        self.options |= {
+            "goal": goal,
+            "within": self.within,
+            "how": how,
+            "match": match,
+            "window": window,
+            "joins": shape.joins,
+            "layout": layout,
+            "clock": clock,
+            "drop": drop,
+            "together": together,
+        }
         self.models = None if models is None else tuple(models)
         self._dropping = make_dropping(drop, seed)
         self._slowest = clock == "slowest" and delay is not None and window == "time"
-        self._asked_layout = layout
         # Without a budget nothing is evicted, so that there is nothing to weigh.
         rows = goal == ROWS and budget is not None
         counting = window == "count"
         single = match != ALL or how in (SEMI, ANTI), match == ONE
-        self._preserved = np.array(PRESERVED.get(how, (False,) * shape.streams))
-        told = bool(self._preserved.any())
+        preserved = PRESERVED.get(how, (False,) * shape.streams)
+        self._departures = Departures(preserved, shape.sides)
         self.form = join_kernel.Form(
-            shape, lanes, counting, together, self.sized, rows, single if any(single) else (), told
+            shape,
+            shape.streams if layout == "split" else 1,
+            counting,
+            together,
+            self.sized,
+            rows,
+            single if any(single) else (),
+            any(preserved),
         )
-        self.footprint = plain_footprint(budget, self.sized, scale)
-        if budget is not None and in_bytes:
-            tried = self._families() if self.chosen.policy is policies.AUTO else []
-            self.footprint = join_footprint(
-                budget, self.chosen, self.form, self.models, tried, self._is_free, scale
-            )
-        self._budgets = [NO_LIMIT] * lanes
-        if budget is not None:
-            self._budgets = split_budget(self._for_rows(budget), lanes, shares)
-        whole = sum(self._budgets)
-        self._proportion = tuple(each / whole for each in self._budgets)
-        self._scales = self._scales_of(self._budgets)
+        self._divide(shares, scale)
         self._next_row = 0
         self.late_until: int | None = None  # where others say up to which time rows come too late
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
         self._dropped = np.zeros(shape.streams, np.int64)
-        self._alone = np.zeros((2, shape.streams), np.int64)  # unmatched, and those of them evicted
-        self._due = np.zeros((0, shape.sides), np.int64)  # results of one row, not yet returned
         self._told = np.full(shape.streams, NEVER)  # by `advance`
         self._start()
 
@@ -269,23 +263,6 @@ class Join(Engine):
         if count:
             yield self._matches(np.concatenate(waiting))
 
-    def tally(
-        self,
-        side: npt.ArrayLike,
-        key: npt.ArrayLike,
-        time: npt.ArrayLike | None = None,
-        *,
-        size: npt.ArrayLike | None = None,
-    ) -> np.ndarray:
-        """Take a batch and return how many results each row completed, without listing them.
-
-        The arguments are those of `push`.
-
-        >>> Join(policy="fifo", budget=2, within=10).tally([0, 0, 1], [7, 7, 7], [0, 1, 2]).tolist()
-        [0, 0, 2]
-        """
-        return self.tallies(side, key, time, size=size)[0]
-
     def tallies(
         self,
         side: npt.ArrayLike,
@@ -326,7 +303,7 @@ class Join(Engine):
             self.form, window, first, side, key, time, end, null, size, self._dropping
         )
         if self.form.told and len(keyless):
-            self._owe(np.asarray(side)[keyless], keyless + first)
+            self._departures.add(np.asarray(side)[keyless], keyless + first)
         self._next_row += int(counts[0].sum())
         self._outside += counts[:3]
         self._dropped += counts[3]
@@ -358,7 +335,8 @@ class Join(Engine):
                     found[:, 1] = -1
                 yield found[:0] if alone and self.how == ANTI else found
             if self.form.told:
-                due = self._departed()
+                self._departures.read(self._tables.gone)
+                due = self._departures.take()
                 if emit == LIST:
                     yield due
         if self.form.told:
@@ -379,33 +357,9 @@ class Join(Engine):
         >>> join.departed().rows.tolist()
         [[0, -1]]
         """
-        due = self._departed()
-        self._tables = self._tables._replace(gone=join_upkeep.no_departures())
-        return self._matches(due)
-
-    def _departed(self) -> np.ndarray:
-        """Return the results that are due, and owe nothing any more."""
-        self._read_departures()
-        due, self._due = self._due, self._due[:0]
-        return due
-
-    def _read_departures(self) -> None:
-        """Owe the rows of preserved sides that the kernel says have left without a match."""
-        row, stream, reason, matched = read_departures(self._tables.gone)
-        alone = self._preserved[stream] & ~matched
-        evicted = alone & (reason != EXPIRED)
-        self._alone[1] += np.bincount(stream[evicted], minlength=len(self._preserved))
-        self._owe(stream[alone], row[alone])
-        self._tables.gone[0, 0] = 0
-
-    def _owe(self, stream: np.ndarray, row: np.ndarray) -> None:
-        """Take note that rows without a partner are results, if their side is preserved."""
-        mine = self._preserved[stream]
-        stream, row = stream[mine], row[mine]
-        self._alone[0] += np.bincount(stream, minlength=len(self._preserved))
-        due = np.full((len(row), self.form.shape.sides), -1, np.int64)
-        due[np.arange(len(row)), stream] = row
-        self._due = np.concatenate([self._due, due])
+        self._departures.read(self._tables.gone)
+        self._tables = self._tables._replace(gone=no_departures())
+        return self._matches(self._departures.take())
 
     def finish(self) -> Matches:
         """Return the results that are due at the end of the input, after which nothing is pushed.
@@ -420,17 +374,8 @@ class Join(Engine):
         """
         at = self._tables.held.at[self._live()]
         at = at[at["matched"] == 0]
-        self._owe(at["stream"], at["row"])
+        self._departures.add(at["stream"], at["row"])
         return self.departed()
-
-    def _reserve_departures(self, arrivals: int = 0) -> None:
-        """Make room to write down that all rows leave, those held and some to come."""
-        gone = self._tables.gone
-        wanted = 1 + int(gone[0, 0]) + self.held + arrivals
-        if self.form.told and wanted > len(gone):
-            larger = np.empty((wanted, 2), np.int64)  # memory that is not written takes none
-            larger[: 1 + gone[0, 0]] = gone[: 1 + gone[0, 0]]
-            self._tables = self._tables._replace(gone=larger)
 
     def _run(self, rows: Rows, start: int, stop: int, emit: int, most: int) -> Iterator[np.ndarray]:
         """Take some rows, coming back whenever the results fill a page or no slot is left.
@@ -472,35 +417,6 @@ class Join(Engine):
         if found.shape[1] == sides:
             return Matches(found, np.zeros(len(found), np.int64))
         return Matches(found[:, :sides], found[:, sides])
-
-    def resize(self, budget: int) -> None:
-        """Go on with another budget; what no longer fits is evicted at once.
-
-        What `auto` tries beside changes in proportion, so that nothing it has learned is lost.
-
-        Args:
-            budget: int of at least 0.
-
-        >>> join = Join(policy="fifo", budget=3, within=10)
-        >>> join.push(side=[0, 0, 0], key=[7, 8, 9], time=[0, 1, 2]).rows.tolist()
-        []
-        >>> join.resize(2)
-        >>> join.held_rows.tolist(), join.counters["evicted"].tolist()
-        ([1, 2], [1, 0])
-        """
-        if self.budget is None:
-            raise BadInput("a join without a budget cannot be resized; restore it with budget=")
-        if budget < 0:
-            raise BadInput(f"budget must be at least 0, got {budget}")
-        if budget == self.budget:
-            return
-        self._set_budget(budget)
-        lanes, sizes = self._tables.lanes, np.array(self._budgets)
-        if lanes[:, USED].sum() <= sizes.sum():
-            sizes = moved(lanes[:, USED], lanes[:, BUDGET], sizes)
-        lanes[:, BUDGET] = sizes
-        self._shrink()
-        self._pilot.resize()
 
     def advance(self, reached: npt.ArrayLike) -> None:
         """Take note how far each stream has come elsewhere, in parts that this join does not see.
@@ -562,16 +478,6 @@ class Join(Engine):
         return None if self.within is None else (self.within,) * self.form.shape.streams
 
     @property
-    def layout(self) -> str:
-        """`unified`, or `split` into one memory per stream."""
-        return "split" if self.form.lanes > 1 else "unified"
-
-    @property
-    def drop(self) -> float:
-        """The chance of a row to be dropped as it comes."""
-        return self._dropping.rate
-
-    @property
     def now(self) -> int | None:
         """The largest time seen, or None before the first row."""
         now = int(self._tables.marks[NOW])
@@ -614,12 +520,12 @@ class Join(Engine):
     @property
     def counters(self) -> dict[str, np.ndarray]:
         """What happened to the rows so far, per stream."""
-        self._read_departures()
+        self._departures.read(self._tables.gone)
         arrived, late, null = self._outside.copy()
         inside = self._tables.counts.T.copy()
         outside = arrived, self._dropped.copy(), late, null
         counters = dict(zip((*OUTSIDE, *INSIDE), (*outside, *inside[:4]), strict=True))
-        unmatched, evicted = self._alone.copy()
+        unmatched, evicted = self._departures.counts.copy()
         return counters | {
             "rows_matched": inside[FOUND],
             "completed": inside[COMPLETED],
@@ -633,11 +539,6 @@ class Join(Engine):
         return self._tables.held.at["row"][self._live()]
 
     @property
-    def held_matched(self) -> np.ndarray:
-        """Which of the rows held were in a result already, in the order of `held_rows`."""
-        return self._tables.held.at["matched"][self._live()].astype(bool)
-
-    @property
     def tuples(self) -> dict[str, np.ndarray]:
         """The key, time and stream of the tuples held, in the order of `held_rows`."""
         live, held = self._live(), self._tables.held
@@ -646,11 +547,6 @@ class Join(Engine):
             "time": held.at["time"][live],
             "stream": held.at["stream"][live],
         }
-
-    def check(self) -> None:
-        """Recount every structure; raises AssertionError where two of them disagree."""
-        policy, limit = self._pilot.policy, sum(self._budgets)
-        join_upkeep.recount(self._tables, self._states, policy, self.form, self._live(), limit)
 
     def save(self, copy: bool = True) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.
@@ -692,88 +588,26 @@ class Join(Engine):
         """
         saved = recounted(saved, in_bytes, size)
         header = unpack_header(saved, cls.kind)
-        join = cls(**arguments(header, policy, budget, goal))
+        given = arguments(header, policy, budget) | ({} if goal is None else {"goal": goal})
+        join = cls(**given)
         load_join(join, saved, header, resized)
         return join
 
-    # What the base class asks for.
-
-    @property
-    def _used(self) -> int:
-        return int(self._tables.lanes[:, USED].sum())
-
-    def _make_tables(self, capacity: int) -> join_kernel.Tables:
-        return join_upkeep.make_tables(self.form, capacity, self._budgets)
-
-    def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.Tables:
-        return join_upkeep.grow_tables(self.form, old, capacity)
-
-    def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
-        shape, together = self.form.shape, self.form.together
-        return Setup(capacity, scale, self.seed + lane, shape, together, JOINING, self.models)
-
-    def _terms(self) -> dict[str, Any]:
-        return {
-            "engine": self.kind,
-            "miniature": self.is_miniature,
-            "bounded": self.budget is not None,
-            "policy": str(self._pilot.in_force),
-            "joins": self.form.shape.joins,
-            "how": self.how,
-            "match": self.match,
-            "layout": self.layout,
-            "window": "count" if self.form.counting else "time",
-            "together": self.form.together,
-            "sized": self.sized,
-            "goal": self.goal,
+    def _header(self) -> dict[str, Any]:
+        return super()._header() | {
+            "budgets": self._budgets,
+            "proportion": self._proportion,
+            "delay": self.delay,
+            "next_row": self._next_row,
         }
 
-    def _candidates(self) -> tuple[Candidate, ...]:
-        tried = candidates(self._families(), self.form.shape.streams, self._is_free)
-        if self._shares is None:
-            return tried
-        return tuple(each._replace(shares=self._shares) for each in tried)  # as asked for
-
-    def _families(self) -> list[list[Configured]]:
-        return policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
-
-    @property
-    def _is_free(self) -> bool:
-        """Whether `auto` may change the layout."""
-        return bool(self.chosen.all_params.get("split")) and self.layout == "unified"
-
-    @property
-    def _shares(self) -> tuple[float, ...] | None:  # type: ignore[override]
-        return self._proportion if self.form.lanes > 1 else None
-
-    def _scales_of(self, budgets: list[int]) -> list[int]:
-        """Return how many rows each memory is expected to hold."""
-        if self.budget is None or self.sized:
-            return [max(1, self.footprint.rows // len(budgets))] * len(budgets)
-        return budgets
-
-    def _for_rows(self, budget: int) -> int:
-        """Return what is left of a budget for rows."""
-        return max(0, budget - self.footprint.fixed)
-
-    def _set_budget(self, budget: int) -> None:
-        """Divide another budget as this one is."""
-        self.budget = budget
-        self._budgets = parts_of(self._for_rows(budget), self.form.lanes, self._shares)
-
-    def _shrink(self) -> None:
-        """Evict what does not fit the budget."""
-        lanes = self._tables.lanes
-        if (lanes[:, USED] > lanes[:, BUDGET]).any():
-            self._reserve_departures()
-            policy, states = self._any_hooks()
-            shrink = join_upkeep.compile_shrink(policy, self.form)
-            now = int(self._tables.marks[NOW])
-            shrink(self._tables, states, self._live(), self._unmarked(), now)
+    def _terms(self) -> dict[str, Any]:
+        own = {"layout": self.layout, "bounded": self.budget is not None}
+        return super()._terms() | {name: self.options[name] for name in COMPILED} | own
 
     def _miniature(self, candidate: Candidate, share: float) -> "Join":
-        budgets, header = self._in_miniature(candidate, share), header_of(self)
-        like = arguments(header, candidate.chosen, sum(budgets), self.goal)
+        budgets = self._in_miniature(candidate, share)
+        like = arguments(self._header(), candidate.chosen, sum(budgets))
         if self.form.counting and isinstance(self.within, int):
             like["within"] = max(1, round(self.within * share))
         like |= {
@@ -787,107 +621,7 @@ class Join(Engine):
         }
         return Join(**like)
 
-    def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
-        """Return the memories of a candidate's miniature, which is shown a share of the keys."""
-        lanes = 1 if candidate.shares is None else self.form.shape.streams
-        parts = parts_of(sum(self._budgets), lanes, candidate.shares)
-        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
-        return [max(1, round(each * share * cold)) for each in parts]
-
-    def _fit(self, miniature: Engine, candidate: Candidate, share: float) -> None:
-        assert isinstance(miniature, Join)
-        miniature.resize(sum(self._in_miniature(candidate, share)))
-
     def _show(self, columns: Columns) -> None:
         stream, key, time, deadline, *size = columns
         end = None if self.form.counting else deadline
         self.push(stream, key, time, end=end, size=size[0] if size else None, emit=False)
-
-    def _lay_out(self, candidate: Candidate) -> None:
-        lanes = 1 if candidate.shares is None else self.form.shape.streams
-        held, live = self._tables.held.at, self._live()
-        size = held["size"][live] if self.sized else np.ones(len(live), np.int64)
-        lane = held["stream"][live] if lanes > 1 else np.zeros(len(live), np.int64)
-        used = np.bincount(lane, size, lanes).astype(np.int64)
-        self.form = self.form._replace(lanes=lanes)
-        self._budgets = parts_of(sum(self._budgets), lanes, candidate.shares)
-        self._proportion = candidate.shares or (1.0,)
-        self._scales = self._scales_of(self._budgets)
-        sizes = np.stack([used, moved(used, used, np.array(self._budgets))], axis=1)
-        self._tables = self._tables._replace(lanes=np.ascontiguousarray(sizes))
-
-    def _move_lanes(self) -> None:
-        lanes, target = self._tables.lanes, np.array(self._budgets)
-        if (lanes[:, BUDGET] != target).any():
-            lanes[:, BUDGET] = moved(lanes[:, USED], lanes[:, BUDGET], target)
-
-    def _replay(self, columns: Columns) -> None:
-        stream, key, time, deadline, *size = columns
-        unknown, unmatched = np.full(len(time), -1), np.zeros(len(time), bool)
-        sizes = size[0] if size else unknown[:0]
-        rows = Rows(stream, key, time, deadline, unknown, sizes, unmatched)
-        now = int(self._tables.marks[NOW])
-        nows = np.arange(now - len(time), now) + 1 if self.form.counting else time
-        live = self._live()
-        live = live[np.argsort(self._tables.held.at["time"][live], kind="stable")]
-        policy, states = self._any_hooks()
-        adopt = join_upkeep.compile_join_adoption(policy, self.form)
-        nows = np.maximum.accumulate(nows)
-        adopt(self._tables, states, live, rows, nows, self._unmarked())
-
-
-def default_goal(how: str, match: str) -> str:
-    """Return what a join gets the most of where nothing is said.
-
-    >>> default_goal("inner", "all"), default_goal("left", "all"), default_goal("inner", "first")
-    ('pairs', 'rows', 'rows')
-    """
-    return PAIRS if (how, match) == (INNER, ALL) else ROWS
-
-
-def _check_partners(how, match, within, window, together, shape: Shape) -> None:
-    for name, value, known in (("how", how, HOWS), ("match", match, MATCHING)):
-        if value not in known:
-            *some, last = map(repr, known)
-            raise BadInput(f"{name} must be {', '.join(some)} or {last}, got {value!r}")
-    if (how, match) != (INNER, ALL) and (not shape.is_plain or together):
-        raise BadInput(
-            f"how={how!r}, match={match!r} needs a join of two streams with rows taken one "
-            "by one; leave out joins= and together="
-        )
-    if isinstance(within, tuple | list):
-        if window == "count" or not shape.is_plain:
-            raise BadInput(
-                f"within={tuple(within)} needs a time window and a join of two streams; pass one "
-                "number"
-            )
-
-
-def _check(goal, within, window, layout, delay, clock, drop, together) -> None:
-    choices = {"goal": GOALS, "window": ("time", "count"), "layout": ("unified", "split")}
-    choices["clock"] = ("slowest", "fastest")
-    given = {"goal": goal, "window": window, "layout": layout, "clock": clock}
-    for name, known in choices.items():
-        if given[name] not in known:
-            one, other = known
-            raise BadInput(f"{name} must be {one!r} or {other!r}, got {given[name]!r}")
-    counting = window == "count"
-    if counting and within is None:
-        raise BadInput("a count window needs within=, the number of tuples that it holds")
-    if isinstance(within, tuple | list):
-        whole = all(isinstance(each, int | np.integer) for each in within)
-        if len(within) != 2 or not whole or within[0] > within[1]:
-            raise BadInput(
-                "within must be a whole number, or two of which the first is not larger, got "
-                f"{within!r}"
-            )
-        within = None
-    for name, value, lowest in (("within", within, int(counting)), ("delay", delay, 0)):
-        if value is not None and value < lowest:
-            raise BadInput(f"{name} must be at least {lowest}, got {value}")
-    if drop and counting:
-        raise BadInput("a count window counts what is dropped too, and drop= hides it; use a time")
-    if together and (counting or delay is not None):
-        raise BadInput(
-            "together needs a time window and rows in order; leave out window= and delay="
-        )

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from ..kernel import keymap, pages, slots
-from ..kernel.gains import FRESH, SERVES, SPENT, WAITS
 from ..kernel.jit import jit, specialise
-from ..kernel.order import SIZE as LENGTH
 from ..kernel.order import make_order, push_back
 from ..kernel.policy import REJECT, Policy, grown
-from ..kernel.slots import FOREVER, HELD, KEY, NONE, SIZE
+from ..kernel.slots import NONE
+from .departures import no_departures
 from .join_kernel import (
     BUDGET,
     COUNTS,
@@ -52,11 +51,6 @@ def _make_index(form: Form, capacity: int, held: slots.Held) -> slots.Index:
     shape, chain = form.shape, slots.chains(held)
     joins, sides, legs = len(shape.joins), shape.sides, shape.legs
     return slots.make_index(capacity, joins, sides, legs, chain, tails=any(form.single))
-
-
-def no_departures() -> np.ndarray:
-    """Return a report of no departures."""
-    return np.zeros((1, 2), np.int64)
 
 
 def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
@@ -203,68 +197,3 @@ def compile_join_adoption(policy: Policy, form: Form):
             on_insert(states[lane_of(held.at[slot]["stream"])], held, slot, tables.marks[0])
 
     return specialise(adopt, "adopt of joins")
-
-
-def recount(
-    tables: Tables,
-    states: tuple[Any, ...],
-    policy: Policy,
-    form: Form,
-    live: np.ndarray,
-    limit: int,
-) -> None:
-    """Raise AssertionError unless all tables and the policy agree about the slots in `live`."""
-    held = tables.held
-    assert len(set(live.tolist())) == len(live)
-    _recount_index(tables, form, live)
-    if form.rows:
-        _recount_standings(tables, form, live)
-    expiring = int((held.at["deadline"][live] != FOREVER).sum())
-    waiting = int(tables.expiry.ends[:, SIZE].sum() + tables.expiry.late.size[0])
-    assert expiring == waiting, f"{expiring} tuples can expire, {waiting} are queued to"
-    # A lane may hold more than it is allowed while it is made smaller, all together may not.
-    assert tables.lanes[:, USED].sum() <= limit, f"{tables.lanes[:, USED].sum()} of {limit} used"
-    for lane in range(form.lanes):
-        mine = live[held.at["stream"][live] == lane] if form.lanes > 1 else live
-        used = int(held.at["size"][mine].sum()) if form.sized else len(mine)
-        said = tables.lanes[lane, USED]
-        assert used == said, f"lane {lane} uses {used}, says {said}"
-        if policy.tracked is not None:
-            known = policy.tracked(states[lane])
-            assert known == len(mine), f"{policy.name} knows {known} of {len(mine)} tuples"
-
-
-def _recount_index(tables: Tables, form: Form, live: np.ndarray) -> None:
-    index, held, legs = tables.keys, tables.held, form.shape.leg_table
-    linked: dict[int, int] = {}
-    for slot in live.tolist():
-        for leg, (join, _, attribute) in enumerate(legs[held.at["stream"][slot]].tolist()):
-            if join < 0:
-                continue
-            entry = int(index.chain["entry"][slot, leg])
-            key = index.entry[entry, KEY]
-            assert key == held.key[slot, attribute]
-            assert keymap.seek(index.buckets, join, index.entry[:, KEY], key) == entry
-            linked[entry] = linked.get(entry, 0) + 1
-    assert all(index.entry[entry, HELD] == count for entry, count in linked.items())
-    filled = int((index.buckets != keymap.EMPTY).sum())
-    assert filled == len(linked), f"{filled} keys are indexed, {len(linked)} are held"
-
-
-def _recount_standings(tables: Tables, form: Form, live: np.ndarray) -> None:
-    held, legs = tables.held, form.shape.leg_table
-    for slot in live.tolist():
-        matched = bool(held.at["matched"][slot])
-        for leg, (join, _, _) in enumerate(legs[held.at["stream"][slot]].tolist()):
-            standing = held.standing[slot, leg]
-            if join < 0:
-                right = standing == SPENT
-            elif tables.keys.chain["newer"][slot, leg] == NONE:
-                right = standing == (SERVES if matched else FRESH)
-            else:
-                right = standing == SPENT if matched else standing >= WAITS
-            assert right, f"row {held.at['row'][slot]} has standing {standing} on leg {leg}"
-    spent = live[(held.standing[live] == SPENT).all(axis=1)]
-    counted = np.bincount(held.at["stream"][spent], minlength=form.shape.streams)
-    listed = tables.spent.ends[:, LENGTH]
-    assert counted.tolist() == listed.tolist(), f"{counted} are spent, {listed} are listed"

@@ -19,15 +19,7 @@ from .adapt.miniatures import Candidate, Columns, candidates
 from .base import NO_LIMIT, Engine
 from .footprint import cache_footprint, plain_footprint
 from .lookup_kernel import HITS, MISSES, TAKEN, USED
-from .saved import (
-    OLD_CHARGE,
-    chosen_after,
-    flatten,
-    is_in_bytes,
-    pack_header,
-    restored,
-    unpack_header,
-)
+from .saved import arguments, flatten, pack_header, restored, unpack_header
 
 if TYPE_CHECKING:
     from ..models import Model
@@ -187,20 +179,6 @@ class Lookup(Engine):
         """The slots of the cached rows, in the order of `resident`."""
         return self._live()
 
-    def check(self) -> None:
-        """Recount every structure; raises AssertionError where two of them disagree."""
-        live, tables = self._live(), self._tables
-        by_slot = tables.held.key[:, 0]
-        assert self._used <= self._budgets[0]
-        sizes = tables.held.at["size"][live] if self.sized else np.ones(len(live), np.int64)
-        assert sizes.sum() == self._used
-        assert len(set(by_slot[live].tolist())) == len(live), "a key is cached twice"
-        found = [keymap.seek(tables.buckets, 0, by_slot, by_slot[slot]) for slot in live]
-        assert found == live.tolist()
-        assert int((tables.buckets != keymap.EMPTY).sum()) == len(live)
-        tracked = self._pilot.policy.tracked
-        assert tracked is None or tracked(self._states[0]) == len(live)
-
     def save(self, copy: bool = True) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.
 
@@ -234,19 +212,11 @@ class Lookup(Engine):
                 the policy evicts what no longer fits. None: no limit.
         """
         header = unpack_header(saved, cls.kind)
-        sized, in_bytes = header["sized"], is_in_bytes(header)
-        cache = cls(
-            chosen_after(header, policy, CACHING),
-            header["budget"] if budget == "same" else budget,
-            sized=sized,
-            in_bytes=in_bytes,
-            seed=header["seed"],
-            scale=header["scale"] if sized and not in_bytes else None,
-        )
+        cache = cls(**arguments(header, policy, budget))
         same, resized, kept = cache._resume(saved, header)
         if header["capacity"] > cache._capacity:
             cache._grow(header["capacity"])
-        cache._load(saved, kept, header.get("charge", OLD_CHARGE))
+        cache._load(saved, kept, header["charge"])
         if resized or not same:
             cache._pilot.begin(cache.hits)
         return cache
@@ -292,14 +262,6 @@ class Lookup(Engine):
 
     def _given(self, states: tuple[Any, ...]) -> Any:
         return states[0]
-
-    def _terms(self) -> dict[str, Any]:
-        return {
-            "engine": self.kind,
-            "miniature": self.is_miniature,
-            "policy": str(self._pilot.in_force),
-            "sized": self.sized,
-        }
 
     def _candidates(self) -> tuple[Candidate, ...]:
         return candidates(self._families(), 1, split=False)

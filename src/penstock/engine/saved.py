@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from .. import policies
 from ..errors import BadState
-from ..kernel.gains import PAIRS
 from ..kernel.order import AFTER, FRONT, NONE
-from ..kernel.policy import JOINING, KEEP_ALL, Configured, Policy, grown
+from ..kernel.policy import CACHING, JOINING, KEEP_ALL, Configured, Policy, grown
 from . import join_upkeep
 from .batch import after
 from .join_kernel import BORN, BUDGET, NOW, Tables
@@ -24,8 +23,7 @@ from .join_kernel import BORN, BUDGET, NOW, Tables
 if TYPE_CHECKING:
     from .join import Join
 
-FORMAT = 2
-OLD_CHARGE = 120  # bytes that were counted for a row's slot before the engine knew
+FORMAT = 3
 
 
 def pack_header(header: dict[str, Any]) -> np.ndarray:
@@ -133,19 +131,6 @@ def chosen_before(header: dict[str, Any]) -> Configured:
     return Configured(policies.named(header["policy"]), header["params"])
 
 
-def chosen_after(
-    header: dict[str, Any], policy: str | Policy | Configured | None, problem: str
-) -> Configured:
-    """Return the policy to go on with, which may be another."""
-    chosen = chosen_before(header) if policy is None else policies.choose(policy, problem)
-    return chosen if chosen.policy is not KEEP_ALL else policies.choose(policies.DEFAULT)
-
-
-def is_in_bytes(header: dict[str, Any]) -> bool:
-    """Tell whether the budget of a saved engine counts bytes."""
-    return header.get("in_bytes", header["sized"])  # states saved before there was one
-
-
 def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
     """Return the whole state as plain arrays."""
     live, tables = join._live(), join._tables
@@ -163,8 +148,8 @@ def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
         saved["spent"] = np.searchsorted(born[live], born[_spent(tables)])
     saved["matched"] = np.packbits(tables.held.at["matched"][live])
     if join.form.told:
-        join._read_departures()
-        saved["due"] = join._due.copy()
+        join._departures.read(tables.gone)
+        saved["due"] = join._departures.due.copy()
     saved |= {name: total.copy() for name, total in _totals(join).items()}
     if join.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
         saved["slot"] = live.astype(np.int32)
@@ -173,7 +158,7 @@ def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
     saved |= join._pilot.save()
     if join.chooser is not None:
         saved["lanes"] = tables.lanes[:, BUDGET].copy()
-    saved["header"] = pack_header(header_of(join))
+    saved["header"] = pack_header(join._header())
     return saved
 
 
@@ -199,8 +184,8 @@ def _totals(join: "Join") -> dict[str, np.ndarray]:
     totals = {"counts": tables.counts, "marks": tables.marks, "seen": tables.seen}
     totals |= {"outside": join._outside, "told": join._told}
     if join.form.told:
-        totals["alone"] = join._alone
-    if join.drop:
+        totals["alone"] = join._departures.counts
+    if join._dropping.rate:
         totals |= {"dropped": join._dropped, "dropping": join._dropping.rng}
     return totals
 
@@ -223,30 +208,6 @@ def _deadlines_follow(join: "Join", saved: dict[str, np.ndarray]) -> bool:
     return bool((saved["held.deadline"] == worked_out).all())
 
 
-def header_of(join: "Join") -> dict[str, Any]:
-    """Return what a saved join says of itself."""
-    return join._header() | {
-        "goal": join.goal,
-        "first_budget": join._first_budget,
-        "budgets": join._budgets,
-        "proportion": join._proportion,
-        "scales": join._scales,
-        "within": join.within,
-        "how": join.how,
-        "match": join.match,
-        "window": "count" if join.form.counting else "time",
-        "layout": join.layout,
-        "asked_layout": join._asked_layout,
-        "joins": join.form.shape.joins,
-        "delay": join.delay,
-        "clock": join.clock,
-        "drop": join.drop,
-        "together": join.form.together,
-        "next_row": join._next_row,
-        "numbered": "by stream",  # rows of which no number is saved
-    }
-
-
 def recounted(
     saved: dict[str, np.ndarray], in_bytes: bool | None, size: npt.ArrayLike | None
 ) -> dict[str, np.ndarray]:
@@ -255,53 +216,34 @@ def recounted(
     What a policy remembers is of the other unit, and does not come along.
     """
     header = unpack_header(saved, "join")
-    if in_bytes is None or in_bytes == is_in_bytes(header):
+    if in_bytes is None or in_bytes == header["options"]["in_bytes"]:
         return saved
     own = ("policy.", "ring.", "tuner.", "lanes", "slot", "held.size", "header")
     kept = {name: array for name, array in saved.items() if not name.startswith(own)}
     if in_bytes:
         kept["held.size"] = np.asarray(size, np.int64)
-    said = {"sized": in_bytes, "in_bytes": in_bytes, "charge": 0, "recounted": True}
+    options = header["options"] | {"sized": in_bytes, "in_bytes": in_bytes}
+    said = {"options": options, "charge": 0, "recounted": True}
     kept["header"] = pack_header(header | said)
     return kept
 
 
 def arguments(
-    header: dict[str, Any],
-    policy: str | Policy | Configured | None,
-    budget: int | str | None,
-    goal: str | None = None,
+    header: dict[str, Any], policy: str | Policy | Configured | None, budget: int | str | None
 ) -> dict[str, Any]:
-    """Return what to make a join with that goes on, perhaps with another policy, budget or goal."""
-    layout = header.get("asked_layout", header["layout"])  # states saved before there was one
-    shares = None
-    if header["budget"] is not None and layout == "split":
-        shares = header.get("proportion")
-        if shares is None:  # states saved before there was one
-            shares = [part / sum(header["budgets"]) for part in header["budgets"]]
-    in_bytes = is_in_bytes(header)
-    alike = ("within", "how", "match", "window", "delay", "clock", "together", "sized", "seed")
-    # States saved before there was a choice are those of inner joins.
-    return {name: header[name] for name in alike if name in header} | {
-        "policy": chosen_after(header, policy, JOINING),
-        "budget": first_budget(header) if budget == "same" else budget,
-        "goal": _goal(header) if goal is None else goal,
-        "joins": tuple(tuple(tuple(leg) for leg in join) for join in header["joins"]),
-        "layout": layout,
-        "shares": shares,
-        "drop": header.get("drop", 0.0),  # states saved before there was one
-        "in_bytes": in_bytes,
-        "scale": header.get("scale") if header["sized"] and not in_bytes else None,
+    """Return what to make an engine with that goes on, perhaps with another policy or budget."""
+    options = header["options"]
+    problem = JOINING if header["engine"] == "join" else CACHING
+    chosen = chosen_before(header) if policy is None else policies.choose(policy, problem)
+    given = {
+        "policy": policies.DEFAULT if chosen.policy is KEEP_ALL else chosen,
+        "budget": header["first_budget"] if budget == "same" else budget,
+        "scale": header["scale"] if options["sized"] and not options["in_bytes"] else None,
     }
-
-
-def first_budget(header: dict[str, Any]) -> int | None:
-    """Return the budget that a join was made with; it may have been resized since."""
-    return header.get("first_budget", header["budget"])  # states saved before there was one
-
-
-def _goal(header: dict[str, Any]) -> str:
-    return header.get("goal", PAIRS)  # states saved before there was one
+    if problem == JOINING:
+        given["delay"] = header["delay"]
+        given["shares"] = header["proportion"] if options["layout"] == "split" else None
+    return options | given
 
 
 def load_join(
@@ -311,7 +253,7 @@ def load_join(
 
     `size` is the budget that it has been resized to since it was made.
     """
-    unlike = bool(header.get("recounted")) or join.goal != _goal(header)
+    unlike = bool(header.get("recounted")) or join.goal != header["options"]["goal"]
     same, resized, kept = join._resume(saved, header, unlike)
     lanes = join._tables.lanes
     if same and join.chooser is not None and not resized:
@@ -324,13 +266,13 @@ def load_join(
         lanes[:, BUDGET] = join._budgets if join.chooser is None else sum(join._budgets)
     bound = kept and "slot" in saved  # the policy's memory speaks of slot numbers
     slots = _load_tuples(join, saved, header, bound)
-    for name, total in _totals(join).items():  # older states count fewer things
-        total[..., : saved[name].shape[-1]] = saved[name]
+    for name, total in _totals(join).items():
+        total[...] = saved[name]
     if "held.born" not in saved:
         join._tables.marks[BORN] = len(slots)
     join._next_row = header["next_row"]
     if "due" in saved:
-        join._due = np.array(saved["due"], np.int64)
+        join._departures.due = np.array(saved["due"], np.int64)
     _rebuild(join, saved, slots, bound)
     if bound and "lanes" in saved and not resized:
         join._tables.lanes[:, BUDGET] = saved["lanes"]
@@ -349,17 +291,14 @@ def _load_tuples(
         join._grow(capacity)
     held = join._tables.held
     held.key[slots] = saved["held.key"]
-    # States saved before there was a choice have their rows numbered in their order.
-    row = by_stream(saved["held.stream"]) if "numbered" in header else np.arange(count)
-    implied = {"row": row, "born": np.arange(count)}
+    implied = {"row": by_stream(saved["held.stream"]), "born": np.arange(count)}
     if join.reach is not None:
         implied["deadline"] = after(saved["held.time"], saved["held.stream"], join.reach)
     for name in _columns(join):
         held.at[name][slots] = saved[f"held.{name}"] if f"held.{name}" in saved else implied[name]
     if join.in_bytes:  # another policy takes another number of bytes for each row
-        held.at["size"][slots] += join.footprint.charge - header.get("charge", OLD_CHARGE)
-    if "matched" in saved:  # states saved before it was noted lack it
-        held.at["matched"][slots] = np.unpackbits(saved["matched"], count=count)
+        held.at["size"][slots] += join.footprint.charge - header["charge"]
+    held.at["matched"][slots] = np.unpackbits(saved["matched"], count=count)
     join._claim_slots(slots)
     return slots
 

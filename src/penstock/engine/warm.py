@@ -142,7 +142,6 @@ def compile_for(text: str) -> None:
     if kind == Lookup.kind:
         made = Lookup(budget=2, **terms)
     else:
-        terms["joins"] = tuple(tuple(map(tuple, join)) for join in terms["joins"])
         bounded = {"policy": terms.pop("policy"), "budget": 2}
         made = Join(within=1, **(bounded if terms.pop("bounded") else {}), **terms)
     made.is_miniature = is_miniature

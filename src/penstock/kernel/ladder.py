@@ -9,25 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import order as orders
 from .jit import jit
+from .order import NONE, Order
 from .pages import full, make_stack, pop, push, zeros
 
-NONE = -1
 BELOW, ABOVE = 0, 1
-FIRST, LAST = 0, 1
 
 
 class Ladder(NamedTuple):
     """Rungs by number, and where each slot stands."""
 
     value: np.ndarray  # int64[capacity + 1]: the credit of a rung
-    crowd: np.ndarray  # int64[capacity + 1]: slots on it
     next: np.ndarray  # int32[capacity + 1, 2]: the rung below, the rung above
-    ends: np.ndarray  # int32[capacity + 1, 2]: the first and the last slot on it
+    slots: Order  # a list for each rung: the slots on it
     unused: np.ndarray  # int32[capacity + 2]: a stack of rungs that were used before
     opened: np.ndarray  # int64[1]: how many rungs were ever used
     rung: np.ndarray  # int32[capacity]: the rung a slot stands on
-    link: np.ndarray  # int32[capacity, 2]: its neighbours there
     size: np.ndarray  # int64[1]: slots in all
     low: np.ndarray  # int64[1]: the lowest rung, or NONE
     mark: np.ndarray  # int64[2]: the marked rung, and how many slots stand below it
@@ -39,13 +37,11 @@ def make_ladder(capacity: int, percentile: float) -> Ladder:
     rungs = capacity + 1
     return Ladder(
         zeros(rungs, np.int64),
-        zeros(rungs, np.int64),
         full((rungs, 2), NONE, np.int32),
-        full((rungs, 2), NONE, np.int32),
+        orders.make_order(capacity, rungs),
         make_stack(0, 0, rungs),
         np.zeros(1, np.int64),
         full(capacity, NONE, np.int32),
-        full((capacity, 2), NONE, np.int32),
         np.zeros(1, np.int64),
         np.full(1, NONE, np.int64),
         np.array([NONE, 0], np.int64),
@@ -62,9 +58,6 @@ def _new_rung(ladder, value):
         rung = ladder.opened[0]
         ladder.opened[0] += 1
     ladder.value[rung] = value
-    ladder.crowd[rung] = 0
-    ladder.ends[rung, FIRST] = NONE
-    ladder.ends[rung, LAST] = NONE
     return rung
 
 
@@ -88,36 +81,20 @@ def _put_rung(ladder, rung, below, above):
 
 
 @jit
-def _step_on(ladder, rung, slot):
-    last = ladder.ends[rung, LAST]
-    ladder.link[slot, BELOW] = last
-    ladder.link[slot, ABOVE] = NONE
-    if last == NONE:
-        ladder.ends[rung, FIRST] = slot
-    else:
-        ladder.link[last, ABOVE] = slot
-    ladder.ends[rung, LAST] = slot
-    ladder.rung[slot] = rung
-    ladder.crowd[rung] += 1
+def _crowd(ladder, rung):
+    """Return how many slots stand on a rung."""
+    return orders.size(ladder.slots, rung)
 
 
 @jit
-def _step_off(ladder, rung, slot):
-    before, after = ladder.link[slot, BELOW], ladder.link[slot, ABOVE]
-    if before == NONE:
-        ladder.ends[rung, FIRST] = after
-    else:
-        ladder.link[before, ABOVE] = after
-    if after == NONE:
-        ladder.ends[rung, LAST] = before
-    else:
-        ladder.link[after, BELOW] = before
-    ladder.crowd[rung] -= 1
+def _step_on(ladder, rung, slot):
+    orders.push_back(ladder.slots, rung, slot)
+    ladder.rung[slot] = rung
 
 
 @jit
 def _close_if_empty(ladder, rung):
-    if ladder.crowd[rung] > 0:
+    if _crowd(ladder, rung) > 0:
         return
     below, above = np.int64(ladder.next[rung, BELOW]), np.int64(ladder.next[rung, ABOVE])
     if ladder.mark[0] == rung:
@@ -125,7 +102,7 @@ def _close_if_empty(ladder, rung):
             ladder.mark[0] = above
         else:
             ladder.mark[0] = below
-            ladder.mark[1] -= ladder.crowd[below]
+            ladder.mark[1] -= _crowd(ladder, below)
     _join_rungs(ladder, below, above)
     push(ladder.unused, rung)
 
@@ -138,9 +115,9 @@ def _move_mark(ladder):
     rung, below = ladder.mark[0], ladder.mark[1]
     while rank < below:
         rung = np.int64(ladder.next[rung, BELOW])
-        below -= ladder.crowd[rung]
-    while rank >= below + ladder.crowd[rung]:
-        below += ladder.crowd[rung]
+        below -= _crowd(ladder, rung)
+    while rank >= below + _crowd(ladder, rung):
+        below += _crowd(ladder, rung)
         rung = np.int64(ladder.next[rung, ABOVE])
     ladder.mark[0] = rung
     ladder.mark[1] = below
@@ -172,7 +149,7 @@ def climb(ladder, slot):
         _put_rung(ladder, target, rung, above)
     else:
         target = above
-    _step_off(ladder, rung, slot)
+    orders.unlink(ladder.slots, rung, slot)
     _step_on(ladder, target, slot)
     if ladder.mark[0] == target:
         ladder.mark[1] -= 1
@@ -184,7 +161,7 @@ def leave(ladder, slot):
     rung = np.int64(ladder.rung[slot])
     if ladder.value[rung] < ladder.value[ladder.mark[0]]:
         ladder.mark[1] -= 1
-    _step_off(ladder, rung, slot)
+    orders.unlink(ladder.slots, rung, slot)
     ladder.size[0] -= 1
     _close_if_empty(ladder, rung)
 
@@ -192,4 +169,4 @@ def leave(ladder, slot):
 @jit
 def lowest(ladder):
     """Return the slot that has been longest on the lowest rung."""
-    return np.int64(ladder.ends[ladder.low[0], FIRST])
+    return orders.front(ladder.slots, ladder.low[0])

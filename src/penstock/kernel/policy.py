@@ -112,7 +112,6 @@ class Policy:
     refresh: Callable[[Any], Any] | None = None
     plain: bool = False  # defined for one join of two streams only
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
-    tracked: Callable[[Any], int] | None = None  # how many slots its state has, for checks
     cost: float = 1.0  # of an arrival, relative to simple policies, roughly
     tunable: dict[str, Tunable] = field(default_factory=dict, repr=False, compare=False)
     retuned: Callable[[Any, Any], Any] | None = None

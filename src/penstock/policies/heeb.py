@@ -450,7 +450,6 @@ HEEB = Policy(
     pause=lambda state: int(state.plan.wait[0]),
     refresh=refresh,
     ordered=True,
-    tracked=lambda state: int(state.members.size[0]),
     cost=20,
     auto={JOINING: Trial(9), CACHING: Trial(8)},
 )

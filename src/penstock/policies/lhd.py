@@ -197,7 +197,6 @@ LHD = Policy(
     on_match=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
-    tracked=lambda state: int(state.members.size[0]),
     cost=8,
     auto={CACHING: Trial(6)},
     advise={JOINING: Trial(7), CACHING: Trial(6)},

@@ -119,7 +119,6 @@ RATE = Policy(
     on_remove=on_remove,
     on_arrival=on_arrival,
     reserve=reserve,
-    tracked=lambda state: int(state.suspects.members.size[0]),
     cost=10,
     auto={JOINING: Trial(0, ("", "remains=yes")), CACHING: Trial(0)},
     advise={JOINING: Trial(12), CACHING: Trial(9)},

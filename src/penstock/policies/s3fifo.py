@@ -141,7 +141,6 @@ S3FIFO = Policy(
     on_insert=on_insert,
     on_match=on_match,
     on_remove=on_remove,
-    tracked=lambda state: int(state.queues.ends[:, 2].sum()),
     cost=2,
     auto={CACHING: Trial(4)},
     advise={JOINING: Trial(4), CACHING: Trial(4)},

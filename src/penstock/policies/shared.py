@@ -49,11 +49,9 @@ def unlink(state, held, slot, now):
 WITH_MEMBERS: dict[str, Any] = {
     "on_insert": add_member,
     "on_remove": discard_member,
-    "tracked": lambda state: int(state.members.size[0]),
 }
 # Arguments of a `Policy` whose state has `order`: one list of the held slots.
 WITH_ORDER: dict[str, Any] = {
     "on_insert": append,
     "on_remove": unlink,
-    "tracked": lambda state: int(state.order.ends[0, 2]),
 }

@@ -119,7 +119,6 @@ WTINYLFU = Policy(
     on_match=on_match,
     on_remove=on_remove,
     on_arrival=on_arrival,
-    tracked=lambda state: int(state.lists.ends[:, 2].sum()),
     cost=2,
     auto={CACHING: Trial(3)},
     advise={JOINING: Trial(6), CACHING: Trial(5)},

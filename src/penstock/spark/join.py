@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
 from .. import policies
-from ..engine.join import ALL, ANTI, HOWS, INNER, MATCHING, SEMI, default_goal
+from ..engine.join_options import ALL, ANTI, HOWS, INNER, MATCHING, SEMI, default_goal
 from ..errors import BadInput
 from ..kernel.durations import LONGEST, in_words, microseconds
 from ..kernel.gains import GOALS

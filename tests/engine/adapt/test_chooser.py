@@ -22,6 +22,7 @@ from tests.compare import assert_same_join, assert_same_lookup, push_rows
 from tests.marks import UNFIT, plain
 from tests.naive import choosing as naive
 from tests.naive import tuning as naive_tuning
+from tests.recount import recount
 
 SMALL = {"FIRST": 8, "LOOKS": 12, "FEWEST": 2, "SURE": 0.25, "TURN": 1.0}
 SMALL |= {"LATELY": 30, "BEHIND": 0.0, "DOUBT": 0.5, "RECENT": 2, "REST": 24, "BEGIN": 48}
@@ -192,7 +193,7 @@ def test_no_more_is_held_than_allowed_while_memories_move(small, stream):
     join, layouts = Join("auto", 12, within=30), []
     for side, key, time in zip(*stream, strict=True):
         join.push([side], [key], [time])
-        join.check()
+        recount(join)
         assert join.used <= 12
         layouts.append(join.explain()["layout"])
     assert {"unified", "split"} == set(layouts)
@@ -220,7 +221,7 @@ def test_another_budget_keeps_the_choice_and_begins_to_judge_anew(small, stream)
         after.push(side[place : place + 1], key[place : place + 1], time[-1:] + place + 1)
         if after.explain()["rows"]:
             break
-    after.check()
+    recount(after)
     saved = after.save()
     sampled = saved["tuner.numbers"][3]
     assert saved["tuner.own"][-1] * sampled == after.results - results
@@ -249,7 +250,7 @@ def test_a_budget_may_become_too_small_to_try_anything_and_large_again(small, st
     assert little.explain()["in_force"] == "rate"
     again = Join.restore(little.save(), budget=12)
     again.push(side, key, time + int(time[-1]))
-    again.check()
+    recount(again)
     assert again.explain()["rows"] > 0
 
 

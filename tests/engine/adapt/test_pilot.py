@@ -16,6 +16,7 @@ from penstock.policies import choose
 from tests.compare import assert_same_join, assert_same_lookup, spec
 from tests.marks import long, plain
 from tests.naive import tuning as naive
+from tests.recount import recount
 
 TUNED = [("gdj", {"percentile": "auto"}), ("clock", {"rho": "auto"})]
 # One policy a shape: each pair is a kernel to compile, and what is tuned does not depend on it.
@@ -161,7 +162,7 @@ def test_another_budget_keeps_the_choice_and_begins_to_judge_anew():
     larger = Join.restore(join.save(), budget=40)
     assert larger.in_force == found
     larger.push(side, key, time + 4000)
-    larger.check()
+    recount(larger)
     miniatures = {name for name in larger.save() if name.endswith("held.time")}
     assert {len(larger.save()[name]) for name in miniatures} == {40}
 

@@ -28,9 +28,10 @@ ALL = {
     "lfu": Lfu,
     "prob": Prob,
     "life": Life,
-    "age": Age,
+    "age": Age,  # of papers.policies
     "clock": Clock,
     "gdj": Gdj,
+    "gdj_rank": partial(Gdj, method=2),  # of papers.policies
     "sieve": Sieve,
     "s3fifo": S3Fifo,
     "wtinylfu": WTinyLfu,
@@ -38,7 +39,7 @@ ALL = {
     "hist": Hist,
     "heeb": HeebBeforeItKnows,
     "lba": Lba,
-    "elba": Lba,
+    "elba": Lba,  # of papers.policies
     "rate": Rate,
 }
 

@@ -7,6 +7,7 @@ from penstock.spark.frames import KEY, Input
 from penstock.spark.plan import LookupPlan
 from penstock.spark.runtime.arrow import from_ipc, to_ipc
 from penstock.spark.runtime.lookup_bucket import CHANGES, EVENTS, LookupBucket
+from tests.recount import recount
 
 SECOND = 1_000_000
 
@@ -97,7 +98,7 @@ class Run:
         bucket = LookupBucket(self.plan, self.number, self.state, self.clock)
         outcome = bucket.take(list(packets))
         self.state = outcome.state if outcome.state is not None else self.state
-        bucket.cache.check()
+        recount(bucket.cache)
         return outcome
 
     def names(self, keys, *more):

@@ -28,11 +28,10 @@ class Pilot:
 
     Per batch: `watch` it, ask `stop` how far to go, and when the rows were taken let it `learn`
     from them. If that returns True the engine has to follow: with `adopted` states where only
-    parameters are new (`retunes`), else by changing over to `candidate`.
+    parameters are new (`Tuner`), else by changing over to `candidate`.
     """
 
     finds = False  # whether something is found while the engine runs
-    retunes = False  # whether that is parameters only
     looked = False  # whether candidates have just been compared
     nbytes = 0  # bytes of all arrays that are kept to find something
     hot = np.zeros(0, np.int64)  # keys that miniatures are not shown
@@ -154,8 +153,6 @@ class Tuner(Finder):
     What was found long ago counts less, and the candidate in force stays until another has found
     clearly more.
     """
-
-    retunes = True
 
     def __init__(self, engine: "Engine", shares: tuple[float, ...] | None):
         """`shares` are those of the layout, of which no other is tried."""

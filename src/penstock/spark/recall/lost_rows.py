@@ -25,7 +25,7 @@ import numpy as np
 from ...kernel.jit import jit, kernel
 from ...kernel.rng import mix
 from .estimate import SUMS, add, no_sums, weighed
-from .watched import Arrived, renumbered
+from .watched import Arrived, pick, renumbered, together
 
 NONE = -1
 ABOVE = np.iinfo(np.int64).max  # no row of the same side and key has come since with a later time
@@ -44,14 +44,6 @@ class Groups(NamedTuple):
     above: np.ndarray  # int64: the first time from its own on, of rows of its side and key since
     below: np.ndarray  # int64: and the last one before its own
 
-    def pick(self, chosen: np.ndarray) -> "Groups":
-        """Return some of them."""
-        return Groups(*(column[chosen] for column in self))
-
-    def and_more(self, more: "Groups") -> "Groups":
-        """Return these, then some more."""
-        return Groups(*(np.concatenate(both) for both in zip(self, more, strict=True)))
-
 
 class Units(NamedTuple):
     """One entry per watched row, in the order of their groups, then of their places there."""
@@ -66,14 +58,6 @@ class Units(NamedTuple):
     lost: np.ndarray  # int64: those of them that expired without any match
     open: np.ndarray  # int64: those of them that are open, all unmatched
 
-    def pick(self, chosen: np.ndarray) -> "Units":
-        """Return some of them."""
-        return Units(*(column[chosen] for column in self))
-
-    def and_more(self, more: "Units") -> "Units":
-        """Return these, then some more."""
-        return Units(*(np.concatenate(both) for both in zip(self, more, strict=True)))
-
 
 class Followers(NamedTuple):
     """Unmatched rows that follow a watched row."""
@@ -83,10 +67,6 @@ class Followers(NamedTuple):
     time: np.ndarray  # int64
     row: np.ndarray  # int64: its place in the micro-batch, -1 in a later one
     unit: np.ndarray  # int64: which watched row it follows; -1 once it is closed
-
-    def pick(self, chosen: np.ndarray) -> "Followers":
-        """Return some of them."""
-        return Followers(*(column[chosen] for column in self))
 
 
 class Arrivals(NamedTuple):
@@ -101,20 +81,38 @@ class Arrivals(NamedTuple):
     unit: np.ndarray  # int64: which watched row it is, or -1
 
 
-class Lists(NamedTuple):
-    """Linked lists per key and side, by their first members."""
+class Chain(NamedTuple):
+    """A linked list per key and side."""
 
-    latest: np.ndarray  # int64[names, sides]: groups that nothing of a later time overtook
-    next_latest: np.ndarray  # int64[groups]
-    older: np.ndarray  # int64[names, sides]: the other groups
-    next_older: np.ndarray  # int64[groups]
+    head: np.ndarray  # int64[names, sides]: the first member
+    next: np.ndarray  # int64[members]
+
+
+class Lists(NamedTuple):
+    """What is looked for, per key and side."""
+
+    latest: Chain  # groups that nothing of a later time overtook
+    older: Chain  # the other groups
     top: np.ndarray  # int64[names, sides]: the largest `above` among the older
     last: np.ndarray  # int64[names, sides]: the time of the last arrival, once there was one
-    waiting: np.ndarray  # int64[names, sides]: watched rows without a later partner
-    next_waiting: np.ndarray  # int64[units]
-    follower: np.ndarray  # int64[names, sides]: open followers
-    next_follower: np.ndarray  # int64[followers]
+    waiting: Chain  # watched rows without a later partner
+    follower: Chain  # open followers
     used: np.ndarray  # int64[1]: followers in use
+
+
+@jit
+def _put(chain, name, side, one):
+    """Make a member the first of its list."""
+    chain.next[one], chain.head[name, side] = chain.head[name, side], one
+
+
+@jit
+def _take_out(chain, name, side, before, after):
+    """Take out the member between two others; `before` is NONE if it is the first."""
+    if before == NONE:
+        chain.head[name, side] = after
+    else:
+        chain.next[before] = after
 
 
 @jit
@@ -138,28 +136,22 @@ def _leads(groups, group, time, within):
 @jit
 def _partner_came(groups, units, followers, lists, name, side, time, within):
     """Close what was waiting for a later partner."""
-    before, unit = np.int64(NONE), lists.waiting[name, side]
+    before, unit = np.int64(NONE), lists.waiting.head[name, side]
     while unit != NONE:
-        after = lists.next_waiting[unit]
+        after = lists.waiting.next[unit]
         if _near(time, groups.time[units.group[unit]], within):
             units.later[unit] = True
-            if before == NONE:
-                lists.waiting[name, side] = after
-            else:
-                lists.next_waiting[before] = after
+            _take_out(lists.waiting, name, side, before, after)
         else:
             before = unit
         unit = after
-    before, one = np.int64(NONE), lists.follower[name, side]
+    before, one = np.int64(NONE), lists.follower.head[name, side]
     while one != NONE:
-        after = lists.next_follower[one]
+        after = lists.follower.next[one]
         if _near(time, followers.time[one], within):
             units.open[followers.unit[one]] -= 1
             followers.unit[one] = NONE
-            if before == NONE:
-                lists.follower[name, side] = after
-            else:
-                lists.next_follower[before] = after
+            _take_out(lists.follower, name, side, before, after)
         else:
             before = one
         one = after
@@ -168,17 +160,17 @@ def _partner_came(groups, units, followers, lists, name, side, time, within):
 @jit
 def _leader(groups, lists, name, side, time, within):
     """Return the group of the latest earlier partners of a row of this time, or -1."""
-    group = lists.latest[name, side]
+    group = lists.latest.head[name, side]
     while group != NONE:
         if _leads(groups, group, time, within):
             return group
-        group = lists.next_latest[group]
+        group = lists.latest.next[group]
     if within != NO_WINDOW and lists.top[name, side] > time + within:
-        group = lists.older[name, side]
+        group = lists.older.head[name, side]
         while group != NONE:
             if _leads(groups, group, time, within):
                 return group
-            group = lists.next_older[group]
+            group = lists.older.next[group]
     return np.int64(NONE)
 
 
@@ -200,24 +192,21 @@ def _member(units, first, group, place):
 def _overtake(groups, lists, name, side, time):
     """Take note that a row of a side and key came after the groups there are."""
     if time < lists.top[name, side]:
-        group = lists.older[name, side]
+        group = lists.older.head[name, side]
         while group != NONE:
             if time >= groups.time[group]:
                 groups.above[group] = min(time, groups.above[group])
             else:
                 groups.below[group] = max(time, groups.below[group])
-            group = lists.next_older[group]
-    before, group = np.int64(NONE), lists.latest[name, side]
+            group = lists.older.next[group]
+    before, group = np.int64(NONE), lists.latest.head[name, side]
     while group != NONE:
-        after = lists.next_latest[group]
+        after = lists.latest.next[group]
         if time >= groups.time[group]:
             groups.above[group] = time
             lists.top[name, side] = max(time, lists.top[name, side])
-            if before == NONE:
-                lists.latest[name, side] = after
-            else:
-                lists.next_latest[before] = after
-            lists.next_older[group], lists.older[name, side] = lists.older[name, side], group
+            _take_out(lists.latest, name, side, before, after)
+            _put(lists.older, name, side, group)
         else:
             groups.below[group] = max(time, groups.below[group])
             before = group
@@ -228,20 +217,10 @@ def _overtake(groups, lists, name, side, time):
 def _link_group(groups, lists, name, group):
     side = groups.side[group]
     if groups.above[group] == ABOVE:
-        lists.next_latest[group], lists.latest[name, side] = lists.latest[name, side], group
+        _put(lists.latest, name, side, group)
     else:
-        lists.next_older[group], lists.older[name, side] = lists.older[name, side], group
+        _put(lists.older, name, side, group)
         lists.top[name, side] = max(groups.above[group], lists.top[name, side])
-
-
-@jit
-def _link_unit(lists, name, side, unit):
-    lists.next_waiting[unit], lists.waiting[name, side] = lists.waiting[name, side], unit
-
-
-@jit
-def _link_follower(lists, name, side, one):
-    lists.next_follower[one], lists.follower[name, side] = lists.follower[name, side], one
 
 
 @kernel
@@ -252,9 +231,9 @@ def _link(groups, group_name, units, old, followers, follower_name, lists):
     for unit in range(len(units.group)):
         group = units.group[unit]
         if group < old and not units.later[unit]:
-            _link_unit(lists, group_name[group], groups.side[group], unit)
+            _put(lists.waiting, group_name[group], groups.side[group], unit)
     for one in range(lists.used[0]):
-        _link_follower(lists, follower_name[one], followers.side[one], one)
+        _put(lists.follower, follower_name[one], followers.side[one], one)
 
 
 @kernel
@@ -283,9 +262,9 @@ def _meet(groups, units, first, followers, lists, arrivals, partner, within):
             followers.unit[one] = unit
             units.met[unit] += 1
             units.open[unit] += 1
-            _link_follower(lists, name, side, one)
+            _put(lists.follower, name, side, one)
         if arrivals.unit[i] != NONE:
-            _link_unit(lists, name, side, arrivals.unit[i])
+            _put(lists.waiting, name, side, arrivals.unit[i])
 
 
 class LostRows:
@@ -323,23 +302,15 @@ class LostRows:
         followers = _no_followers(count + len(mine))
         for column, before in zip(followers, self.followers, strict=True):
             column[:count] = before
-        lists = _no_lists(
-            len(names), len(self.partner), len(self.groups.key), len(self.units.group), count, mine
-        )
-        _link(
-            self.groups,
-            group_name,
-            self.units,
-            old,
-            followers,
-            np.searchsorted(names, self.followers.key),
-            lists,
-        )
+        sizes = len(self.groups.key), len(self.units.group), count, len(mine)
+        lists = _no_lists(len(names), len(self.partner), *sizes)
+        follower_name = np.searchsorted(names, self.followers.key)
+        _link(self.groups, group_name, self.units, old, followers, follower_name, lists)
         first = np.searchsorted(self.units.group, np.arange(len(self.groups.key) + 1))
         columns = name[mine], rows.side[mine], rows.key[mine], rows.time[mine]
         arrivals = Arrivals(mine, *columns, group, unit)
         _meet(self.groups, self.units, first, followers, lists, arrivals, self.partner, self.within)
-        self.followers = followers.pick(followers.unit != NONE)
+        self.followers = pick(followers, followers.unit != NONE)
 
     def _begin(
         self,
@@ -367,21 +338,16 @@ class LostRows:
         old, units = len(self.groups.key), len(self.units.group)
         numbers = np.where(known, np.cumsum(known) - 1 + old, NONE)
         leading = mine[order[begins[known]]]
-        self.groups = self.groups.and_more(
-            Groups(
-                rows.side[leading],
-                rows.key[leading],
-                rows.time[leading],
-                sizes[known],
-                np.full(len(leading), ABOVE),
-                np.full(len(leading), BELOW),
-            )
-        )
+        first = pick(rows, leading)
+        above, below = np.full(len(leading), ABOVE), np.full(len(leading), BELOW)
+        began = Groups(first.side, first.key, first.time, sizes[known], above, below)
+        self.groups = together(self.groups, began)
         new = np.flatnonzero(of != NONE)
         place = new - begins[number[new]]
         chosen = of[new]
         row = rows.row[watched[chosen]]
-        self.units = self.units.and_more(_begun(numbers[number[new]], place, row, chance[chosen]))
+        began_units = _begun(numbers[number[new]], place, row, chance[chosen])
+        self.units = together(self.units, began_units)
         group, unit = np.empty(len(mine), np.int64), np.full(len(mine), NONE, np.int64)
         group[order] = numbers[number]
         unit[order[new]] = np.arange(units, len(self.units.group))
@@ -409,7 +375,7 @@ class LostRows:
             np.add.at(self.units.lost, unit, 1)
         kept = np.ones(len(self.followers.unit), bool)
         kept[chosen] = False
-        self.followers = self.followers.pick(kept)
+        self.followers = pick(self.followers, kept)
 
     def _close_units(self, watermark: int | None) -> None:
         """Close the watched rows that can tell nothing more."""
@@ -436,13 +402,13 @@ class LostRows:
         ended = ended & (self.units.open == 0)
         if not ended.any():
             return
-        for stream, sums in enumerate(self._weighed(self.units.pick(ended))):
+        for stream, sums in enumerate(self._weighed(pick(self.units, ended))):
             self.past[stream] = add(self.past[stream], sums)
         self.followers.unit[:] = (np.cumsum(~ended) - 1)[self.followers.unit]
-        units = self.units.pick(~ended)
+        units = pick(self.units, ~ended)
         kept = np.zeros(len(self.groups.key), bool)
         kept[units.group] = True
-        self.groups = self.groups.pick(kept)
+        self.groups = pick(self.groups, kept)
         self.units = units._replace(group=(np.cumsum(kept) - 1)[units.group])
 
     def renumber(self, old: np.ndarray, new: np.ndarray) -> None:
@@ -453,7 +419,7 @@ class LostRows:
         """Return what watched rows add to the sums of each stream."""
         found, side = [], self._side(units)
         for stream, partner in enumerate(self.partner):
-            mine, lead = units.pick(side == stream), units.pick(side == partner)
+            mine, lead = pick(units, side == stream), pick(units, side == partner)
             own = weighed(mine.chance, mine.later * 1.0, (mine.later & ~mine.found) * 1.0)
             led = weighed(lead.chance, lead.met * 1.0, (lead.lost + lead.open) * 1.0)
             found.append(add(own, led | {"watched": 0.0}))
@@ -500,25 +466,10 @@ def _no_followers(count: int) -> Followers:
     return Followers(*(np.full(count, NONE, np.int64) for _ in Followers._fields))
 
 
-def _no_lists(
-    names: int, sides: int, groups: int, units: int, followers: int, new: np.ndarray
-) -> Lists:
-    def heads(value: int = NONE) -> np.ndarray:
-        return np.full((names, sides), value, np.int64)
+def _no_lists(names: int, sides: int, groups: int, units: int, followers: int, new: int) -> Lists:
+    def chain(members: int) -> Chain:
+        return Chain(np.full((names, sides), NONE), np.full(members, NONE))
 
-    def links(count: int) -> np.ndarray:
-        return np.full(count, NONE, np.int64)
-
-    return Lists(
-        heads(),
-        links(groups),
-        heads(),
-        links(groups),
-        heads(BELOW),
-        heads(BELOW),
-        heads(),
-        links(units),
-        heads(),
-        links(followers + len(new)),
-        np.array([followers]),
-    )
+    top, last = np.full((names, sides), BELOW), np.full((names, sides), BELOW)
+    both = chain(groups), chain(groups)
+    return Lists(*both, top, last, chain(units), chain(followers + new), np.array([followers]))

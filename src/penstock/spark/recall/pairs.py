@@ -17,7 +17,7 @@ from ...engine.saved import nbytes, part
 from ..plan import JoinPlan
 from .estimate import SUMS, add, no_sums, weighed
 from .lost_rows import LostRows
-from .watched import Arrived, Chances, Watched, begun, no_rows, renumbered
+from .watched import Arrived, Chances, Watched, begun, no_rows, pick, renumbered, together
 
 
 class PairShadow:
@@ -39,7 +39,7 @@ class PairShadow:
     def _placed(self, rows: Arrived) -> Arrived:
         """Return rows in the order of time, on the scale on which windows are symmetric."""
         rows = rows._replace(time=self._scaled(rows.side, rows.time))
-        return rows.pick(np.lexsort((rows.side, rows.time)))
+        return pick(rows, np.lexsort((rows.side, rows.time)))
 
     def _scaled(self, side: np.ndarray, time: np.ndarray) -> np.ndarray:
         return time if self.middle is None else 2 * time - self.middle * (side == 1)
@@ -75,7 +75,7 @@ class PairShadow:
         chosen, chance = self.chances.draw(rows.side, rows.key)
         self.past["drawn"] += float((chance < 1).sum())
         new = np.flatnonzero(chosen)
-        self.rows = self.rows.and_more(begun(rows.pick(new), chance[new]))
+        self.rows = together(self.rows, begun(pick(rows, new), chance[new]))
         return new
 
     def _partners(self, after: np.ndarray, new: Arrived) -> np.ndarray:
@@ -164,8 +164,8 @@ class PairShadow:
     def _close(self, ended: np.ndarray) -> None:
         """Add watched rows to what is past."""
         if ended.any():
-            self.past = add(self.past, _weighed(self.rows.pick(ended)))
-            self.rows = self.rows.pick(~ended)
+            self.past = add(self.past, _weighed(pick(self.rows, ended)))
+            self.rows = pick(self.rows, ~ended)
             self._index = None
 
     def resume(

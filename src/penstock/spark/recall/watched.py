@@ -7,7 +7,7 @@ key came lately on the other side. Frequencies are counted by a hash of the key,
 little memory: two keys that share a count change chances, which are known anyway, and no estimate.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,10 +29,6 @@ class Arrived(NamedTuple):
     time: np.ndarray  # int64
     row: np.ndarray  # int64: its number
 
-    def pick(self, chosen: np.ndarray) -> "Arrived":
-        """Return some of them, in this order."""
-        return Arrived(*(column[chosen] for column in self))
-
 
 class Watched(NamedTuple):
     """One entry per watched row."""
@@ -45,13 +41,18 @@ class Watched(NamedTuple):
     met: np.ndarray  # int64: later rows that it matches
     lost: np.ndarray  # int64: those of them that the join did not find
 
-    def pick(self, chosen: np.ndarray) -> "Watched":
-        """Return some of them."""
-        return Watched(*(column[chosen] for column in self))
 
-    def and_more(self, more: "Watched") -> "Watched":
-        """Return these, then some more."""
-        return Watched(*(np.concatenate(both) for both in zip(self, more, strict=True)))
+Table = TypeVar("Table", bound=tuple)  # columns of equal length
+
+
+def pick(table: Table, chosen: np.ndarray) -> Table:
+    """Return some lines of a table, in this order."""
+    return type(table)(*(column[chosen] for column in table))
+
+
+def together(table: Table, more: Table) -> Table:
+    """Return the lines of a table, then some more."""
+    return type(table)(*(np.concatenate(both) for both in zip(table, more, strict=True)))
 
 
 def begun(rows: Arrived, chance: np.ndarray) -> Watched:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from ... import policies
 from ...engine import Join
 from ...engine.adapt import census
-from ...engine.join import ANTI, FIRST, INNER, ONE, PRESERVED, SEMI, Matches
+from ...engine.join import Matches
+from ...engine.join_options import ANTI, FIRST, INNER, ONE, PRESERVED, SEMI
 from ...engine.shares import split_budget
 from ...errors import BadInput
 from ...kernel.policy import JOINING

@@ -1,0 +1,187 @@
+"""What a join holds its tuples in: one memory for all streams, or one for each.
+
+The budget is divided among the memories. `resize` changes the budget, and with `auto` the layout
+may change while the join runs: tuples stay where they are, and memories that have become too large
+give up what they hold step by step (`shares.moved`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import policies
+from ..errors import BadInput
+from ..kernel.policy import JOINING, Configured, Setup
+from . import departures, join_kernel, join_upkeep
+from .adapt.chooser import cold_share
+from .adapt.miniatures import Candidate, Columns, candidates
+from .base import NO_LIMIT, Engine
+from .footprint import join_footprint, plain_footprint
+from .join_kernel import BUDGET, NOW, USED, Form, Rows
+from .shares import moved, parts_of, split_budget
+
+
+class JoinMemory(Engine):
+    """The tables of a join, and how its budget is divided."""
+
+    form: Form
+    within: int | tuple[int, int] | None
+    models: tuple[Any, ...] | None
+
+    def _divide(self, shares: Sequence[float] | None, scale: int | None) -> None:
+        """Divide the budget among the memories, when policy and form are known."""
+        budget, lanes = self.budget, self.form.lanes
+        self.footprint = plain_footprint(budget, self.sized, scale)
+        if budget is not None and self.in_bytes:
+            tried = self._families() if self.chosen.policy is policies.AUTO else []
+            self.footprint = join_footprint(
+                budget, self.chosen, self.form, self.models, tried, self._is_free, scale
+            )
+        self._budgets = [NO_LIMIT] * lanes
+        if budget is not None:
+            self._budgets = split_budget(self._for_rows(budget), lanes, shares)
+        whole = sum(self._budgets)
+        self._proportion = tuple(each / whole for each in self._budgets)
+        self._scales = self._scales_of(self._budgets)
+
+    def resize(self, budget: int) -> None:
+        """Go on with another budget; what no longer fits is evicted at once.
+
+        What `auto` tries beside changes in proportion, so that nothing it has learned is lost.
+
+        Args:
+            budget: int of at least 0.
+
+        >>> from penstock.engine import Join
+        >>> join = Join(policy="fifo", budget=3, within=10)
+        >>> join.push(side=[0, 0, 0], key=[7, 8, 9], time=[0, 1, 2]).rows.tolist()
+        []
+        >>> join.resize(2)
+        >>> join.held_rows.tolist(), join.counters["evicted"].tolist()
+        ([1, 2], [1, 0])
+        """
+        if self.budget is None:
+            raise BadInput("a join without a budget cannot be resized; restore it with budget=")
+        if budget < 0:
+            raise BadInput(f"budget must be at least 0, got {budget}")
+        if budget == self.budget:
+            return
+        self._set_budget(budget)
+        lanes, sizes = self._tables.lanes, np.array(self._budgets)
+        if lanes[:, USED].sum() <= sizes.sum():
+            sizes = moved(lanes[:, USED], lanes[:, BUDGET], sizes)
+        lanes[:, BUDGET] = sizes
+        self._shrink()
+        self._pilot.resize()
+
+    @property
+    def layout(self) -> str:
+        """`unified`, or `split` into one memory per stream."""
+        return "split" if self.form.lanes > 1 else "unified"
+
+    @property
+    def _used(self) -> int:
+        return int(self._tables.lanes[:, USED].sum())
+
+    def _make_tables(self, capacity: int) -> join_kernel.Tables:
+        return join_upkeep.make_tables(self.form, capacity, self._budgets)
+
+    def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.Tables:
+        return join_upkeep.grow_tables(self.form, old, capacity)
+
+    def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
+        shape, together = self.form.shape, self.form.together
+        return Setup(capacity, scale, self.seed + lane, shape, together, JOINING, self.models)
+
+    def _candidates(self) -> tuple[Candidate, ...]:
+        tried = candidates(self._families(), self.form.shape.streams, self._is_free)
+        if self._shares is None:
+            return tried
+        return tuple(each._replace(shares=self._shares) for each in tried)  # as asked for
+
+    def _families(self) -> list[list[Configured]]:
+        return policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether `auto` may change the layout."""
+        return bool(self.chosen.all_params.get("split")) and self.layout == "unified"
+
+    @property
+    def _shares(self) -> tuple[float, ...] | None:  # type: ignore[override]
+        return self._proportion if self.form.lanes > 1 else None
+
+    def _scales_of(self, budgets: list[int]) -> list[int]:
+        """Return how many rows each memory is expected to hold."""
+        if self.budget is None or self.sized:
+            return [max(1, self.footprint.rows // len(budgets))] * len(budgets)
+        return budgets
+
+    def _for_rows(self, budget: int) -> int:
+        """Return what is left of a budget for rows."""
+        return max(0, budget - self.footprint.fixed)
+
+    def _set_budget(self, budget: int) -> None:
+        """Divide another budget as this one is."""
+        self.budget = budget
+        self._budgets = parts_of(self._for_rows(budget), self.form.lanes, self._shares)
+
+    def _shrink(self) -> None:
+        """Evict what does not fit the budget."""
+        lanes = self._tables.lanes
+        if (lanes[:, USED] > lanes[:, BUDGET]).any():
+            self._reserve_departures()
+            policy, states = self._any_hooks()
+            shrink = join_upkeep.compile_shrink(policy, self.form)
+            now = int(self._tables.marks[NOW])
+            shrink(self._tables, states, self._live(), self._unmarked(), now)
+
+    def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
+        """Return the memories of a candidate's miniature, which is shown a share of the keys."""
+        lanes = 1 if candidate.shares is None else self.form.shape.streams
+        parts = parts_of(sum(self._budgets), lanes, candidate.shares)
+        cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
+        return [max(1, round(each * share * cold)) for each in parts]
+
+    def _fit(self, miniature: Engine, candidate: Candidate, share: float) -> None:
+        assert isinstance(miniature, JoinMemory)
+        miniature.resize(sum(self._in_miniature(candidate, share)))
+
+    def _lay_out(self, candidate: Candidate) -> None:
+        lanes = 1 if candidate.shares is None else self.form.shape.streams
+        held, live = self._tables.held.at, self._live()
+        size = held["size"][live] if self.sized else np.ones(len(live), np.int64)
+        lane = held["stream"][live] if lanes > 1 else np.zeros(len(live), np.int64)
+        used = np.bincount(lane, size, lanes).astype(np.int64)
+        self.form = self.form._replace(lanes=lanes)
+        self._budgets = parts_of(sum(self._budgets), lanes, candidate.shares)
+        self._proportion = candidate.shares or (1.0,)
+        self._scales = self._scales_of(self._budgets)
+        sizes = np.stack([used, moved(used, used, np.array(self._budgets))], axis=1)
+        self._tables = self._tables._replace(lanes=np.ascontiguousarray(sizes))
+
+    def _move_lanes(self) -> None:
+        lanes, target = self._tables.lanes, np.array(self._budgets)
+        if (lanes[:, BUDGET] != target).any():
+            lanes[:, BUDGET] = moved(lanes[:, USED], lanes[:, BUDGET], target)
+
+    def _replay(self, columns: Columns) -> None:
+        stream, key, time, deadline, *size = columns
+        unknown, unmatched = np.full(len(time), -1), np.zeros(len(time), bool)
+        sizes = size[0] if size else unknown[:0]
+        rows = Rows(stream, key, time, deadline, unknown, sizes, unmatched)
+        now = int(self._tables.marks[NOW])
+        nows = np.arange(now - len(time), now) + 1 if self.form.counting else time
+        live = self._live()
+        live = live[np.argsort(self._tables.held.at["time"][live], kind="stable")]
+        policy, states = self._any_hooks()
+        adopt = join_upkeep.compile_join_adoption(policy, self.form)
+        nows = np.maximum.accumulate(nows)
+        adopt(self._tables, states, live, rows, nows, self._unmarked())
+
+    def _reserve_departures(self, arrivals: int = 0) -> None:
+        """Make room to write down that all rows leave, those held and some to come."""
+        if self.form.told:
+            gone = departures.with_room(self._tables.gone, self.held + arrivals)
+            self._tables = self._tables._replace(gone=gone)
