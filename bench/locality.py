@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("PENSTOCK_DATA", ROOT.parent / "shared" / "data"))
 WINDOW = 1000
 PERCENTILES = (0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-PLAIN = ("rand", "prob", "lba", "lru", "clock")
+PLAIN = ("rand", "prob", "lba", "elba", "lru", "clock")
 Pair = tuple[np.ndarray, np.ndarray]
 
 

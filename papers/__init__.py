@@ -5,9 +5,6 @@ folder that PENSTOCK_DATA names, `../shared/data` by default.
 
     experiments/   one file for each experiment; tables, figures, and a verdict on every claim
     quality/       every policy on many streams, beside the best there can be
-    policies/      policies that only experiments need
     theory/        what the papers prove and no policy needs: dominance, reduction, HEEB by its sum
     program.py     the commands
 """
-
-from . import policies as policies  # makes them known by name

@@ -19,10 +19,16 @@ TRACKED = {
     "queues": lambda state: state.queues.ends[:, LENGTH].sum(),
     "lists": lambda state: state.lists.ends[:, LENGTH].sum(),
     "heap": lambda state: state.heap.size[0],
-    "ladder": lambda state: state.ladder.size[0],
+    "ladder": lambda state: state.ladder.size[0] + _ranked(state),
     "cold": lambda state: state.cold.size[0] + state.hot.size[0],
-    "ranks": lambda state: state.ranks.weight[state.ranks.root[0]] * (state.ranks.root[0] >= 0),
 }
+
+
+def _ranked(state: Any) -> int:
+    """Return how many slots a policy keeps by rank, as GDJ does with one of its methods."""
+    if "ranks" not in state._fields or state.ranks.root[0] < 0:
+        return 0
+    return int(state.ranks.weight[state.ranks.root[0]])
 
 
 def recount(engine: Any) -> None:

@@ -34,16 +34,15 @@ def run(lab: Lab) -> Found:
     """Simulate every method at every percentile."""
     percentiles = lab.pick(PERCENTILES, (0.05, 0.5, 0.9))
     cells = [
-        arrivals | {"share": 0.2, "policy": f"{policy}:percentile={p}"}
+        arrivals | {"share": 0.2, "policy": f"gdj:percentile={p},method={method}"}
         for arrivals in two_streams(lab)
-        for policy in ("gdj", "gdj_rank")
+        for method in METHODS
         for p in percentiles
     ]
     rows = lab.sweep(replay_streams, cells)
     for row in rows:
-        policy, _, percentile = row["policy"].partition(":percentile=")
-        row |= {"method": 1 if policy == "gdj" else 2, "percentile": float(percentile)}
-    rows += [row | {"method": 3} for row in rows if row["method"] == 1]  # it decides exactly alike
+        options = dict(part.split("=") for part in row["policy"].partition(":")[2].split(","))
+        row |= {"method": int(options["method"]), "percentile": float(options["percentile"])}
     table = rows.means("recall", "streams", "method", "percentile")
     names = list(dict.fromkeys(table.column("streams")))
     curves = {

@@ -8,8 +8,6 @@ from penstock.kernel.policy import CACHING, JOINING
 from penstock.simulate import product
 from penstock.simulate.grid import Given
 
-from ..policies.age import AGE
-from ..policies.elba import ELBA
 from .cell import BEST
 from .streams import FEW_STEPS, STEPS, Stream
 
@@ -55,7 +53,7 @@ def contenders(stream: Stream) -> list[str]:
     problem = CACHING if stream.caching else JOINING
     fit = [
         policy.name
-        for policy in (*policies.BUILT_IN, AGE, ELBA)
+        for policy in policies.BUILT_IN
         if problem in policy.problems
         and not (stream.caching and policy.needs_window)
         and (stream.plain or not policy.plain)

@@ -12,6 +12,7 @@ from penstock.engine import Join, Lookup, base, beside, warm
 from penstock.kernel import jit as jits
 from penstock.kernel.policy import CACHING, JOINING
 from tests.patience import until
+from tests.recount import recount
 
 N = 400
 compiled_only = pytest.mark.skipif(
@@ -48,7 +49,7 @@ def take(engine, until_row=N):
             found += engine.push(side[some], key[some], time[some]).rows.tolist()
         else:
             found += engine.push(key[some]).hit.tolist()
-    engine.check()
+    recount(engine)
     return found, engine.save()
 
 

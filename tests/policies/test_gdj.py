@@ -1,4 +1,4 @@
-"""GDJ: worked cases, the twin for every percentile, bad parameters."""
+"""GDJ: worked cases, the twin for every method and percentile, bad parameters."""
 
 import re
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
-from tests.compare import assert_same_join, assert_same_lookup, streams
+from tests.compare import assert_same_join, assert_same_lookup, listed, push_rows, streams
 
 PERCENTILES = st.one_of(st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.floats(0, 1))
 REFERENCES = st.lists(st.integers(0, 9), min_size=40, max_size=150)
@@ -34,14 +34,69 @@ def test_who_came_to_a_credit_first_goes_first():
     assert join.held_rows.tolist() == [2, 3]
 
 
-@given(rows=streams(ends=True), budget=st.integers(1, 8), percentile=PERCENTILES)
-def test_joins_as_its_twin(rows, budget, percentile):
-    assert_same_join("gdj", [rows], budget, params={"percentile": percentile})
+def test_method_2_pays_the_rank():
+    # All three start with 0. By rank: 1 is hit, nobody is above it: 3. 3 is hit: it and 2 are not
+    # above: 2; hit again, still two: 4. 2 is hit twice, alone at the bottom: 1, 2. The lowest is 2.
+    # By ones: 1 has 1, the others 2.
+    keys = [1, 2, 3, 1, 3, 3, 2, 2, 4]
+    by_rank, by_ones = Lookup("gdj:method=2", 3), Lookup("gdj:method=1", 3)
+    by_rank.push(keys)
+    by_ones.push(keys)
+    assert by_rank.resident.tolist() == [1, 3, 4]
+    assert by_ones.resident.tolist() == [2, 3, 4]
 
 
-@given(keys=REFERENCES, budget=st.integers(1, 8), percentile=PERCENTILES)
-def test_caches_as_its_twin(keys, budget, percentile):
-    assert_same_lookup("gdj", [keys], budget, params={"percentile": percentile})
+def test_method_2_joins_by_rank_too():
+    # the same story: rows 0 1 2 are asked for by rows 3 to 7, which live for a moment in a
+    # fourth place; row 8 takes that place, and row 9 pushes out the lowest
+    # Credits: row 3 comes after its match, with the credit at the bottom, and is gone before the
+    # next; so the ranks are those of the caching case.
+    join = Join("gdj:method=2,percentile=0", 4)
+    moments = [3, 4, 5, 6, 7]
+    join.push(
+        side=[0, 0, 0, 1, 1, 1, 1, 1, 0, 0],
+        key=[1, 2, 3, 1, 3, 3, 2, 2, 4, 5],
+        time=range(10),
+        end=[99, 99, 99, *moments, 99, 99],
+    )
+    # row 8 started with 2, like row 1, but later
+    assert join.held_rows.tolist() == [0, 2, 8, 9]
+
+
+@given(
+    rows=streams(ends=True),
+    budget=st.integers(1, 8),
+    method=st.integers(1, 3),
+    percentile=PERCENTILES,
+)
+def test_joins_as_its_twin(rows, budget, method, percentile):
+    params = {"method": method, "percentile": percentile}
+    assert_same_join("gdj", [rows], budget, params=params)
+
+
+@given(keys=REFERENCES, budget=st.integers(1, 8), method=st.integers(1, 3), percentile=PERCENTILES)
+def test_caches_as_its_twin(keys, budget, method, percentile):
+    params = {"method": method, "percentile": percentile}
+    assert_same_lookup("gdj", [keys], budget, params=params)
+
+
+@given(rows=streams(), budget=st.integers(1, 8), percentile=PERCENTILES)
+def test_method_3_decides_as_method_1(rows, budget, percentile):
+    one = Join(f"gdj:method=1,percentile={percentile}", budget, within=15)
+    three = Join(f"gdj:method=3,percentile={percentile}", budget, within=15)
+    for row in rows:
+        assert listed(push_rows(one, [row])) == listed(push_rows(three, [row]))
+        assert one.held_rows.tolist() == three.held_rows.tolist()
+
+
+def test_method_2_decides_otherwise():
+    """Else the test above would say nothing."""
+    keys = [1, 2, 3, 1, 3, 3, 2, 2, 4]
+    caches = [Lookup(f"gdj:method={method}", 3) for method in (1, 2, 3)]
+    for cache in caches:
+        cache.push(keys)
+    one, two, three = (cache.resident.tolist() for cache in caches)
+    assert one == three != two
 
 
 @pytest.mark.parametrize(
@@ -63,6 +118,10 @@ def test_caches_as_its_twin(keys, budget, percentile):
             "gdj:percentile=automatic",
             "parameter 'percentile' of policy 'gdj' must be of type float or auto, got 'automatic'",
         ),
+        ("gdj:method=auto", "parameter 'method' of policy 'gdj' must be of type int, got 'auto'"),
+        ("gdj:method=0", "parameter 'method' of policy 'gdj' must be one of 1, 2, 3, got '0'"),
+        ("gdj:method=4", "parameter 'method' of policy 'gdj' must be one of 1, 2, 3, got '4'"),
+        ("gdj:method=1.5", "parameter 'method' of policy 'gdj' must be of type int, got '1.5'"),
     ],
 )
 def test_bad_parameters(text, sentence):
@@ -70,7 +129,7 @@ def test_bad_parameters(text, sentence):
         Join(text, 4)
 
 
-@pytest.mark.parametrize("text", ["gdj:percentile=0", "gdj:percentile=1"])
+@pytest.mark.parametrize("text", ["gdj:percentile=0", "gdj:percentile=1", "gdj:method=3"])
 def test_the_bounds_themselves_are_allowed(text):
     cache = Lookup(text, 2)
     cache.push([1, 2, 3])

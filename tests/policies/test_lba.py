@@ -1,11 +1,10 @@
-"""LBA, and ELBA of `papers.policies`: twins, weights learned while they run, ties, bad input."""
+"""LBA and ELBA: the twin with weights given, weights learned while it runs, ties, bad input."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import papers  # noqa: F401  (makes ELBA known)
 from penstock.engine import Join
 from penstock.errors import BadInput
 from penstock.kernel.shape import all_streams

@@ -18,6 +18,7 @@ from penstock.simulate import player
         ("lru:", "lru"),
         ("gdj: percentile = 0.5 ,", "gdj:percentile=0.5"),
         ("gdj:percentile=auto", "gdj:percentile=auto"),
+        ("heeb:form=hist, buckets=12", "hist:buckets=12"),
     ],
 )
 def test_a_policy_is_asked_for_by_name_and_parameters(text, found):

@@ -1,8 +1,8 @@
 """The policies: which rows to keep when the memory is full.
 
 - `registry.py`: finds policies by name, those of other packages too; what `auto` and `advise` try.
-- `baselines.py`: RAND, FIFO, LRU. `popularity.py`: PROB, LIFE, LFU.
-- `clock.py`, `gdj.py`, `hist.py`, `lba.py`, `lhd.py`, `rate.py`, `s3fifo.py`, `sieve.py`,
+- `baselines.py`: RAND, FIFO, LRU. `popularity.py`: PROB, LIFE, LFU. `lba.py`: LBA, ELBA.
+- `age.py`, `clock.py`, `gdj.py`, `hist.py`, `lhd.py`, `rate.py`, `s3fifo.py`, `sieve.py`,
   `wtinylfu.py`: one policy each.
 - `heeb.py`: HEEB; `heeb_tables.py`: the tables it reads, made from models of the streams.
 - `shared.py`: admission, and hooks that several policies have.
@@ -15,7 +15,6 @@ from .registry import (
     AUTO,
     BUILT_IN,
     DEFAULT,
-    add,
     choose,
     choose_on_executor,
     families,
@@ -32,7 +31,6 @@ __all__ = [
     "DEFAULT",
     "Configured",
     "Policy",
-    "add",
     "choose",
     "choose_on_executor",
     "families",

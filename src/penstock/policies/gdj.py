@@ -1,11 +1,14 @@
 """GDJ, GreedyDual-Join: matches earn credit; the tuple with the lowest credit is evicted.
 
 A newcomer starts with the credit found at a `percentile` of the credits held, which determines how
-long it is kept without a match. A match earns one, and credit is never reduced: the paper's method
-1. Its method 3 also subtracts what was earned from all credits, in equal parts. A reduction that is
-the same for all changes no comparison, and a newcomer's credit is copied from a tuple whose credit
-was reduced; so method 3 decides exactly as method 1. Method 2, by ranks, was never better
-(`papers/policies/gdj_rank.py`).
+long it is kept without a match. Three methods:
+
+1. a match earns one, and credit is never reduced;
+2. a match earns the rank of its tuple by credit, and every arrival reduces all credits by one;
+3. a match earns one, and what was earned is subtracted from all credits in equal parts.
+
+A reduction that is the same for all changes no comparison, and a newcomer's credit is copied from a
+tuple whose credit was reduced; so it is never computed, and method 3 decides exactly as method 1.
 
 Which percentile is best differs much from stream to stream. With `percentile=auto` it is found
 while the engine runs, as the paper suggests: miniatures try several (`engine/adapt/pilot.py`).
@@ -15,49 +18,100 @@ Source: Bestavros et al., "GreedyDual-Join" (BUCS-TR-2004-028), sections 4.1 and
 
 from typing import NamedTuple
 
-from ..kernel import ladder as ladders
-from ..kernel.jit import jit
-from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, Tunable, check_range
+import numpy as np
 
+from ..kernel import ladder as ladders
+from ..kernel import ranks as trees
+from ..kernel.jit import jit
+from ..kernel.policy import (
+    CACHING,
+    JOINING,
+    Policy,
+    Setup,
+    Trial,
+    Tunable,
+    check_choice,
+    check_range,
+)
+
+BY_RANK = 2
 PERCENTILES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # finer steps gained less than 1 %
 
 CANDIDATES = ("percentile=0.2", "percentile=0.0", "percentile=0.5", "percentile=0.9")  # of `auto`
 
 
 class GdjState(NamedTuple):
-    """Credits on a ladder."""
+    """Credits on a ladder (methods 1 and 3) or in a tree with ranks (method 2)."""
 
     ladder: ladders.Ladder
+    ranks: trees.Ranks
+    method: np.ndarray  # int64[1]
+    stamps: np.ndarray  # int64[1]: changes of credit so far; order equal credits
+    percentile: np.ndarray  # float64[1]
 
 
-def make_state(setup: Setup, percentile: float = 0.9) -> GdjState:
+def make_state(setup: Setup, percentile: float = 0.9, method: int = 1) -> GdjState:
     """Return an empty state; `percentile` 0 gives a newcomer the lowest credit, 1 the highest."""
     check_range("gdj", "percentile", percentile, 0, 1)
-    return GdjState(ladders.make_ladder(setup.capacity, float(percentile)))
+    check_choice("gdj", "method", str(method), ("1", "2", "3"))
+    by_rank = method == BY_RANK
+    return GdjState(
+        ladders.make_ladder(1 if by_rank else setup.capacity, percentile),
+        trees.make_ranks(setup.capacity if by_rank else 1),
+        np.array([method]),
+        np.zeros(1, np.int64),
+        np.array([percentile], float),
+    )
+
+
+@jit
+def _stamp(state):
+    state.stamps[0] += 1
+    return state.stamps[0]
 
 
 @jit
 def on_insert(state, held, slot, now):
-    ladders.enter(state.ladder, slot)
+    if state.method[0] != BY_RANK:
+        ladders.enter(state.ladder, slot)
+        return
+    size = trees.size(state.ranks)
+    credit = np.int64(0)
+    if size > 0:
+        rank = min(size - 1, np.int64(state.percentile[0] * size))
+        credit = state.ranks.credit[trees.at(state.ranks, rank)]
+    trees.enter(state.ranks, slot, credit, _stamp(state))
 
 
 @jit
 def on_match(state, held, slot, now):
-    ladders.climb(state.ladder, slot)
+    if state.method[0] != BY_RANK:
+        ladders.climb(state.ladder, slot)
+        return
+    credit = state.ranks.credit[slot]
+    earned = trees.not_above(state.ranks, credit)
+    trees.leave(state.ranks, slot)
+    trees.enter(state.ranks, slot, credit + earned, _stamp(state))
 
 
 @jit
 def on_remove(state, held, slot, now):
-    ladders.leave(state.ladder, slot)
+    if state.method[0] != BY_RANK:
+        ladders.leave(state.ladder, slot)
+    else:
+        trees.leave(state.ranks, slot)
 
 
 @jit
 def choose_victim(state, held, newcomer, now):
-    return ladders.lowest(state.ladder)
+    if state.method[0] != BY_RANK:
+        return ladders.lowest(state.ladder)
+    return trees.at(state.ranks, 0)
 
 
 def retuned(state: GdjState, fresh: GdjState) -> GdjState:
-    return GdjState(state.ladder._replace(percentile=fresh.ladder.percentile))
+    ladder = state.ladder._replace(percentile=fresh.ladder.percentile)
+    return state._replace(ladder=ladder, percentile=fresh.percentile)
 
 
 GDJ = Policy(

@@ -26,12 +26,13 @@ from ..kernel.policy import (
     make_no_state,
     reject,
 )
+from .age import AGE
 from .baselines import FIFO, LRU, RAND
 from .clock import CLOCK
 from .gdj import GDJ
 from .heeb import HEEB
 from .hist import HIST
-from .lba import LBA
+from .lba import ELBA, LBA
 from .lhd import LHD
 from .popularity import LFU, LIFE, PROB
 from .rate import RATE
@@ -64,6 +65,7 @@ BUILT_IN: tuple[Policy, ...] = (
     LFU,
     PROB,
     LIFE,
+    AGE,
     CLOCK,
     GDJ,
     SIEVE,
@@ -73,6 +75,7 @@ BUILT_IN: tuple[Policy, ...] = (
     HEEB,
     HIST,
     LBA,
+    ELBA,
     RATE,
 )
 DEFAULT = AUTO.name
@@ -93,11 +96,6 @@ def names() -> list[str]:
     return [*_OWN, *_offered()]
 
 
-def add(policy: Policy) -> None:
-    """Make a policy known by its name in this process, without a package that offers it."""
-    _OWN[policy.name] = policy
-
-
 def named(name: str) -> Policy:
     """Return the policy of this name, as a saved state has it."""
     return KEEP_ALL if name == KEEP_ALL.name else _find(name)
@@ -111,6 +109,19 @@ def _find(name: str) -> Policy:
     raise BadInput(f"unknown policy {name!r}; {nearest(name, names())}")
 
 
+def _without_form(text: str) -> str:
+    """Return the policy that `heeb:form=hist` means: histogram HEEB is a policy of its own.
+
+    >>> _without_form("heeb:form=hist,buckets=12")
+    'hist:buckets=12'
+    """
+    name, _, tail = text.strip().partition(":")
+    parts = [part.strip() for part in tail.split(",") if part.strip()]
+    if name != HEEB.name or "form=hist" not in parts:
+        return text.strip()
+    return f"{HIST.name}:" + ",".join(part for part in parts if part != "form=hist")
+
+
 def choose(policy: str | Policy | Configured, problem: str | None = None) -> Configured:
     """Return the policy that is asked for, if it is defined for the problem.
 
@@ -118,7 +129,7 @@ def choose(policy: str | Policy | Configured, problem: str | None = None) -> Con
     'gdj:percentile=0.95'
     """
     if isinstance(policy, str):
-        name, _, options = policy.strip().partition(":")
+        name, _, options = _without_form(policy).partition(":")
         chosen = _find(name).configured(options)
     elif isinstance(policy, Policy):
         chosen = Configured(policy, {})

@@ -28,10 +28,9 @@ ALL = {
     "lfu": Lfu,
     "prob": Prob,
     "life": Life,
-    "age": Age,  # of papers.policies
+    "age": Age,
     "clock": Clock,
     "gdj": Gdj,
-    "gdj_rank": partial(Gdj, method=2),  # of papers.policies
     "sieve": Sieve,
     "s3fifo": S3Fifo,
     "wtinylfu": WTinyLfu,
@@ -39,7 +38,7 @@ ALL = {
     "hist": Hist,
     "heeb": HeebBeforeItKnows,
     "lba": Lba,
-    "elba": Lba,  # of papers.policies
+    "elba": Lba,
     "rate": Rate,
 }
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.kernel import order as orders
-from penstock.kernel.jit import jit
-from penstock.kernel.policy import JOINING, REJECT, Policy, Setup, check_range
-from penstock.policies.shared import WITH_ORDER, unlink
+from ..kernel import order as orders
+from ..kernel.jit import jit
+from ..kernel.policy import JOINING, REJECT, Policy, Setup, check_range
+from .shared import WITH_ORDER, unlink
 
 BINS = 96  # two per doubling of the age
 LEARN_EVERY = 1024  # arrivals between two evaluations of the curve

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.kernel import rng as rngs
-from penstock.kernel.jit import jit
-from penstock.kernel.pages import full, zeros
+from . import rng as rngs
+from .jit import jit
+from .pages import full, zeros
 
 NONE = -1
 LEFT, RIGHT, UP = 0, 1, 2

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import papers  # noqa: F401  (makes AGE known)
 from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from tests.compare import assert_same_join, listed, push_rows, streams

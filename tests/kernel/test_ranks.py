@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from papers.policies import ranks as trees
+from penstock.kernel import ranks as trees
 from penstock.kernel.jit import kernel
 from tests.kernel.draws import runs
 
