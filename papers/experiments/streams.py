@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow.csv
 
+from papers.grid import figures
 from penstock.simulate import JoinTrace, interleave, measure
 from penstock.simulate.skewed import gdj, locality, zipf
 
@@ -55,7 +56,7 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
     trace = _arrivals(given["streams"], given["length"], given.get("run", 0), told)
     within = given["within"]
     memory = max(trace.streams, round(given["share"] * trace.streams * (within + 1)))
-    return measure(
+    measured = measure(
         trace,
         given["policy"],
         memory,
@@ -65,7 +66,8 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
         first=given.get("windows", 2) * within * trace.streams,
         seed=given.get("run", 0),
         with_distortion=given.get("distortion", False),
-    ).as_dict()
+    )
+    return figures(measured)
 
 
 def keys_of(name: str) -> np.ndarray:

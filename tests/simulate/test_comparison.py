@@ -6,8 +6,8 @@ import pytest
 from penstock.errors import BadInput
 from penstock.simulate import Generated, Scenario, compare, summarise
 from penstock.simulate.distortion import Distortion, exact_tally, tally
-from penstock.simulate.grid import _interrupts_delayed
 from penstock.simulate.player import suitable
+from penstock.simulate.pool import _interrupts_delayed
 from tests.signals import handled
 
 TOWER = Scenario(Generated("tower", 400), "joining", 10)
