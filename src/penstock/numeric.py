@@ -30,15 +30,6 @@ class Estimate(NamedTuple):
     value: float
     error: float | None = None
 
-    def times(self, factor: float) -> "Estimate":
-        """Return the same estimate in another unit.
-
-        >>> Estimate(2.0, 0.5).times(10)
-        Estimate(value=20.0, error=5.0)
-        """
-        error = None if self.error is None else float(self.error * factor)
-        return Estimate(float(self.value * factor), error)
-
 
 def normal_below(x: ArrayLike) -> Any:
     """Return the probability that a standard normal is below x; it is exact in the lower tail.

@@ -42,19 +42,19 @@ def test_a_long_sample_has_the_long_run_moments():
 @pytest.mark.parametrize("phi1", [0.7, -0.4, 0.95])
 def test_parameters_are_found(phi1):
     fit = Ar1.fit(Ar1(3, phi1, 4).sample(3000, seed=6))
-    for name, truth in (("phi0", 3), ("phi1", phi1), ("sigma", 4)):
-        value, error = fit.parameters[name]
-        assert abs(value - truth) < 4 * error
+    model, error = fit.model, fit.added.error
+    assert abs(model.phi1 - phi1) < 4 * error
+    assert abs(model.mean - 3 / (1 - phi1)) < 4 * 4 / (1 - phi1) / np.sqrt(3000)
+    assert abs(model.sigma - 4) < 4 * 4 / np.sqrt(2 * 3000)
     assert (fit.free, fit.count) == (3, 2999)
 
 
 def test_the_same_fit_as_statsmodels():
     data = Ar1(3, 0.7, 4).sample(500, seed=2)
     ours, theirs = Ar1.fit(data), AutoReg(data.astype(float), 1).fit()
-    phi0, phi1, sigma = ours.parameters.values()
-    assert (phi0.value, phi1.value) == pytest.approx(tuple(theirs.params))
-    assert (phi0.error, phi1.error) == pytest.approx(tuple(theirs.bse), rel=0.01)
-    assert sigma.value == pytest.approx(np.sqrt(theirs.sigma2 - 1 / 12), rel=1e-6)
+    assert (ours.model.phi0, ours.model.phi1) == pytest.approx(tuple(theirs.params))
+    assert ours.added == pytest.approx((theirs.params[1], theirs.bse[1]), rel=0.01)
+    assert ours.model.sigma == pytest.approx(np.sqrt(theirs.sigma2 - 1 / 12), rel=1e-6)
 
 
 @pytest.mark.parametrize("phi1", [1, -1, 1.5])

@@ -74,7 +74,7 @@ def test_the_plainer_of_near_equals():
 def test_a_given_period_is_used():
     data = Seasonal(48, 100, [20], [3], 0.6, 6).sample(1000, seed=1)
     fit = best(data, period=48).fit
-    assert fit.parameters["period"].value == 48
+    assert fit.model.period == 48
 
 
 def test_all_candidates_are_of_the_same_data():

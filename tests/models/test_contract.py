@@ -9,7 +9,6 @@ from penstock.errors import BadInput
 from penstock.models import (
     Ar1,
     Discrete,
-    Known,
     Model,
     Now,
     Seasonal,
@@ -19,6 +18,7 @@ from penstock.models import (
     log_likelihood,
 )
 from tests.models.futures import assert_frequency, futures
+from tests.models.known import Known
 
 HISTORY = [3, 4, 2]
 # Wide enough to hold all the mass of every model at ten steps ahead.

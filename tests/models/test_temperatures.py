@@ -39,4 +39,4 @@ def test_the_year_explains_more(degrees):
 
 
 def test_the_year_is_found(degrees):
-    assert Seasonal.fit(degrees).parameters["period"].value == pytest.approx(365.25, rel=0.005)
+    assert Seasonal.fit(degrees).model.period == pytest.approx(365.25, rel=0.005)

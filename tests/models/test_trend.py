@@ -40,8 +40,8 @@ def test_the_papers_streams_are_found(workload, kind, sds):
         assert fit.model.slope == 1
         assert fit.model.intercept == -lag
         if sds:
-            value, error = fit.parameters["sd"]
-            assert abs(value - sds[side]) < 4 * error
+            sd = sds[side]
+            assert fit.model.noise.sd == pytest.approx(sd, abs=4 * sd / np.sqrt(6000) + 0.02)
         else:
             assert fit.model.noise.highest == (10, 15)[side]
 
@@ -50,9 +50,9 @@ def test_a_broken_slope_is_found():
     data = Trend(-0.37, 20.4, Discrete.normal(3, 12)).sample(2000, seed=2)
     for kind in ("normal", "empirical"):
         fit = Trend.fit(data, kind)
-        for name, truth in (("slope", -0.37), ("intercept", 20.4)):
-            value, error = fit.parameters[name]
-            assert abs(value - truth) < 4 * error
+        assert fit.added.value == fit.model.slope
+        assert abs(fit.model.slope + 0.37) < 4 * fit.added.error
+        assert fit.model.intercept == pytest.approx(20.4, abs=4 * 2 * 3 / np.sqrt(2000))
 
 
 def test_uniform_noise_gives_a_narrow_line():

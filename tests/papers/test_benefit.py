@@ -8,7 +8,6 @@ from penstock.errors import BadInput
 from penstock.models import (
     Ar1,
     Discrete,
-    Known,
     Now,
     Seasonal,
     Stationary,
@@ -16,6 +15,7 @@ from penstock.models import (
     Walk,
 )
 from tests.models.futures import assert_frequency, futures
+from tests.models.known import Known
 from tests.models.test_contract import ALL, HISTORY, MODELS
 from tests.naive import carried as naive
 

@@ -11,10 +11,10 @@ from papers.theory.reduction import as_join
 from penstock.engine import Join, Lookup
 from penstock.kernel.jit import jit
 from penstock.kernel.policy import REJECT, Configured, Policy
-from penstock.models import Known
 from penstock.simulate import GENERATED, LookupTrace
 from penstock.simulate.flowexpect import FlowExpect
 from penstock.simulate.optimum import lfd, most_results
+from tests.models.known import Known
 from tests.naive import reduction as naive
 
 KEYS = st.lists(st.integers(-2, 4), max_size=40)

@@ -26,7 +26,7 @@ from ..kernel.options import at_least
 from ..kernel.rng import source
 from ..numeric import Estimate, Floats, minimum
 from .cells import TAIL, Grid, cell_mass, finite, on_grid, positive, to_cells, to_values
-from .model import Fit, History, Regression, fitted, last, now, regress, steps, values_between
+from .model import Fit, History, fitted, last, now, regress, steps, values_between
 
 LEAST = 10  # values to fit three parameters to
 SEASON_LEAST = 20  # values
@@ -123,9 +123,9 @@ class Ar1(Autoregression):
     def fit(cls, data: ArrayLike, unit: float | None = None) -> Fit:
         """Regress each value on the one before: the likeliest parameters, given the first value.
 
-        >>> fit = Ar1.fit(Ar1(2, 0.8, 5).sample(3000, seed=1))
-        >>> {name: round(value, 1) for name, (value, _) in fit.parameters.items()}
-        {'phi0': 2.0, 'phi1': 0.8, 'sigma': 5.0}
+        >>> model = Ar1.fit(Ar1(2, 0.8, 5).sample(3000, seed=1)).model
+        >>> round(model.phi0, 1), round(model.phi1, 1), round(model.sigma, 1)
+        (2.0, 0.8, 5.0)
         """
         grid = on_grid(data, unit, LEAST)
         x = grid.values.astype(np.float64)
@@ -133,11 +133,9 @@ class Ar1(Autoregression):
             raise BadInput(f"data must vary, got {grid.values[0]} every time")
         line = regress(x[1:], np.ones(len(x) - 1), x[:-1])
         phi0, phi1 = line.coefficient.tolist()
-        sigma = sigma_of(line.variance, grid.unit, len(x) - 1)
-        model = cls(phi0, check_phi("phi1 of the data", phi1), sigma.value, grid.unit)
-        errors = line.error.tolist()
-        parameters = {"phi0": Estimate(phi0, errors[0]), "phi1": Estimate(phi1, errors[1])}
-        return fitted(model, parameters | {"sigma": sigma}, grid, 3)
+        sigma = sigma_of(line.variance, grid.unit)
+        model = cls(phi0, check_phi("phi1 of the data", phi1), sigma, grid.unit)
+        return fitted(model, grid, 3, added=Estimate(phi1, float(line.error[1])))
 
 
 def check_phi(name: str, phi: float) -> float:
@@ -147,15 +145,15 @@ def check_phi(name: str, phi: float) -> float:
     return float(phi)
 
 
-def sigma_of(variance: float, unit: float, count: int) -> Estimate:
-    """Return sigma from the residual variance of a regression of `count` rounded values."""
+def sigma_of(variance: float, unit: float) -> float:
+    """Return sigma from the residual variance of a regression of rounded values."""
     sigma = float(np.sqrt(max(variance - unit**2 / 12, 0.0)))  # Sheppard's correction
     if sigma < unit / 4:
         raise BadInput(
             f"data must leave a sigma of at least a quarter of the unit {unit:g},"
             f" got {sigma:.3g}; pass a finer unit= or use a Trend"
         )
-    return Estimate(sigma, float(sigma / np.sqrt(2 * count)))
+    return sigma
 
 
 class Seasonal(Autoregression):
@@ -243,18 +241,14 @@ def fit_harmonics(grid: Grid, period: float, harmonics: int, known: bool) -> Fit
     cosine, sine = _waves(np.arange(1, len(x)), period, harmonics)
     line = regress(x[1:], np.ones(len(x) - 1), x[:-1], *cosine.T, *sine.T)
     phi = check_phi("phi of the data", float(line.coefficient[1]))
-    sigma = sigma_of(line.variance, grid.unit, len(x) - 1)
-    plain, error = _unfold(line.coefficient, period), _unfolded_error(line, period)
+    sigma = sigma_of(line.variance, grid.unit)
+    plain = _unfold(line.coefficient, period)
     cosines, sines = plain[2 : 2 + harmonics], plain[2 + harmonics :]
-    model = Seasonal(period, plain[0], cosines, sines, phi, sigma.value, grid.unit)
-    waves = [f"{wave}{h}" for wave in ("cos", "sin") for h in range(1, harmonics + 1)]
-    estimates = (Estimate(float(a), float(e)) for a, e in zip(plain, error))
-    parameters = dict(zip(["mean", "phi", *waves], estimates))
-    parameters |= {"sigma": sigma, "period": Estimate(period)}
+    model = Seasonal(period, plain[0], cosines, sines, phi, sigma, grid.unit)
     free = 3 + 2 * harmonics + (0 if known else 1)
     plural = "s" if harmonics > 1 else ""
     detail = f"period {period:.6g}, {harmonics} harmonic{plural}"
-    return fitted(model, parameters, grid, free, detail)
+    return fitted(model, grid, free, detail)
 
 
 def _unfold(coefficient: Floats, period: float) -> Floats:
@@ -268,17 +262,6 @@ def _unfold(coefficient: Floats, period: float) -> Floats:
     wave = coefficient[2 : 2 + half] - 1j * coefficient[2 + half :]
     wave = wave / (1 - phi * np.exp(-1j * w))
     return np.concatenate([[coefficient[0] / (1 - phi), phi], wave.real, -wave.imag])
-
-
-def _unfolded_error(line: Regression, period: float) -> Floats:
-    """Return the standard errors after `_unfold`, to first order (the delta method)."""
-    at, slope = line.coefficient, []
-    for place, error in enumerate(line.error):
-        nudge = np.zeros(len(at))
-        nudge[place] = max(error, 1e-12) * 1e-3
-        slope.append((_unfold(at + nudge, period) - _unfold(at - nudge, period)) / nudge[place] / 2)
-    turn = np.array(slope).T
-    return np.sqrt(np.diag(turn @ line.covariance @ turn.T))
 
 
 def find_period(data: np.ndarray) -> float:

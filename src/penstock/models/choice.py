@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..numeric import chi_square_above
+from ..numeric import Estimate, chi_square_above
 from . import walk
 from .autoregression import Ar1, Seasonal, check_period
 from .cells import on_grid
@@ -109,21 +109,20 @@ def _against(fit: Fit, data: np.ndarray) -> str:
     if isinstance(fit.model, Stationary) and fit.detail != "empirical":
         return _misses_counts(fit.model, data)
     if isinstance(fit.model, Trend):
-        return _is_zero(fit, "slope")
+        return _is_zero("slope", fit.added)
     if isinstance(fit.model, Walk):
         turn = _turn(data)
         if turn < TURN:
             return f"consecutive steps have the correlation {turn:.2f}, too low for a walk"
     if isinstance(fit.model, Ar1):
-        return _is_zero(fit, "phi1")
+        return _is_zero("phi1", fit.added)
     return ""
 
 
-def _is_zero(fit: Fit, name: str) -> str:
-    value, error = fit.parameters[name]
-    if error is not None and abs(value) < SURE * error:
-        return f"{name} {value:.4g} ± {error:.2g} may be 0"
-    return ""
+def _is_zero(name: str, found: Estimate | None) -> str:
+    if found is None or found.error is None or abs(found.value) >= SURE * found.error:
+        return ""
+    return f"{name} {found.value:.4g} ± {found.error:.2g} may be 0"
 
 
 def _misses_counts(model: Stationary, data: np.ndarray) -> str:

@@ -1,11 +1,10 @@
-"""Models whose values do not depend on earlier ones: stationary, a trend, and the certain future.
+"""Models whose values do not depend on earlier ones: stationary ones, and a trend.
 
 - `Stationary`: independent values of one unchanging distribution. In section 7.2 of the source the
   best row to evict has the least likely value.
 - `Trend`: a straight line with bounded, independent noise around it, x_t = round(a + b t) + noise
   (sections 7.3 and 7.4). There the trend is a whole number at every step; here a fitted line is
   rounded.
-- `Known`: a stream of which all values are known, for offline optima and tests.
 
 Source: Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005).
 """
@@ -34,7 +33,7 @@ from .cells import (
     to_values,
     wanted,
 )
-from .model import Fit, History, Now, Regression, fitted, now, regress, steps, values_between
+from .model import Fit, History, Regression, fitted, now, regress, steps, values_between
 
 LEAST = 10  # values to fit a line to
 
@@ -94,20 +93,20 @@ class Stationary:
         """
         check_word("kind", kind, COUNTED)
         grid = on_grid(data, unit)
-        model, parameters, free = COUNTED[kind](grid)
-        return fitted(model, parameters, grid, free, kind)
+        model, free = COUNTED[kind](grid)
+        return fitted(model, grid, free, kind)
 
 
-Fitted = tuple[Stationary, dict[str, Estimate], int]
+Fitted = tuple[Stationary, int]  # and how many parameters are free
 
 
 def _count(grid: Grid) -> Fitted:
     different, count = np.unique(grid.values, return_counts=True)
-    return Stationary(different, count / len(grid.values)), {}, len(different) - 1
+    return Stationary(different, count / len(grid.values)), len(different) - 1
 
 
 def _normal_values(grid: Grid) -> Fitted:
-    cell, unit, n = grid.cell, grid.unit, len(grid.cell)
+    cell = grid.cell
     mean = float(cell.mean())
     sd = float(np.sqrt(max(cell.var() - 1 / 12, 0.0)))  # Sheppard: rounding added a twelfth
     if not sd:
@@ -117,17 +116,14 @@ def _normal_values(grid: Grid) -> Fitted:
     high = max(int(np.ceil(mean + 9 * sd)), int(cell.max()))
     check_span("data", low, high)
     mass = cell_mass(np.arange(low, high + 1), mean, sd)
-    model = Stationary(to_values(np.arange(low, high + 1), unit), mass / mass.sum())
-    spread = Estimate(sd, sd / np.sqrt(2 * n)).times(unit)
-    return model, {"mean": Estimate(mean, sd / np.sqrt(n)).times(unit), "sd": spread}, 2
+    return Stationary(to_values(np.arange(low, high + 1), grid.unit), mass / mass.sum()), 2
 
 
 def _uniform_values(grid: Grid) -> Fitted:
     low, high = int(grid.cell.min()), int(grid.cell.max())
     check_span("data", low, high)
     values = to_values(np.arange(low, high + 1), grid.unit)
-    model = Stationary(values, np.full(len(values), 1 / len(values)))
-    return model, {"lowest": Estimate(values[0]), "highest": Estimate(values[-1])}, 2
+    return Stationary(values, np.full(len(values), 1 / len(values))), 2
 
 
 COUNTED = {"empirical": _count, "normal": _normal_values, "uniform": _uniform_values}
@@ -237,15 +233,12 @@ def _around(grid: Grid, line: tuple[float, float], errors: Regression, kind: str
     bare = Trend(slope, start, Discrete.uniform(0), unit)
     left = grid.cell - bare.centre(np.arange(len(grid.cell)))
     check_span("the residuals of the line", left.min(), left.max())
-    noise, parameters, free = NOISES[kind](left)
-    model = Trend(slope, start, noise, unit)
-    parameters = {name: each.times(unit) for name, each in parameters.items()}
-    parameters["intercept"] = Estimate(start, float(errors.error[0]) * unit)
-    parameters["slope"] = Estimate(slope, float(errors.error[1]) * unit)
-    return fitted(model, parameters, grid, free + 2, f"{kind} noise")
+    noise, free = NOISES[kind](left)
+    added = Estimate(slope, float(errors.error[1]) * unit)
+    return fitted(Trend(slope, start, noise, unit), grid, free + 2, f"{kind} noise", added)
 
 
-Found = tuple[Discrete, dict[str, Estimate], int]
+Found = tuple[Discrete, int]
 
 
 def _normal(left: Ints) -> Found:
@@ -261,74 +254,18 @@ def _normal(left: Ints) -> Found:
             return -float((count * np.where(count > 0, np.log(mass), 0.0)).sum())
 
     rough = float(np.log(max(left.std(), 0.3)))
-    sd = float(np.exp(minimum(cost, rough - 1, rough + 1)))
-    error = sd / np.sqrt(2 * len(left))
-    parameters = {"sd": Estimate(sd, error), "bound": Estimate(bound)}
-    return Discrete.normal(sd, bound), parameters, 2
+    return Discrete.normal(float(np.exp(minimum(cost, rough - 1, rough + 1))), bound), 2
 
 
 def _uniform(left: Ints) -> Found:
-    bound = int(np.abs(left).max())
-    return Discrete.uniform(bound), {"bound": Estimate(bound)}, 1
+    return Discrete.uniform(int(np.abs(left).max())), 1
 
 
 def _empirical(left: Ints) -> Found:
     noise = Discrete.empirical(left).centred()
     different = int((noise.mass > 0).sum())
     # The masses sum to one and their mean is zero: two fewer are free.
-    return noise, {"sd": Estimate(noise.sd)}, max(different - 2, 0)
+    return noise, max(different - 2, 0)
 
 
 NOISES = {"normal": _normal, "uniform": _uniform, "empirical": _empirical}
-
-
-class Known:
-    """A stream of which all values are known; after the last one there are none.
-
-    >>> Known([4, 7, 4]).prob(4, [1, 2, 3], history=[4]).tolist()
-    [0.0, 1.0, 0.0]
-    """
-
-    family: ClassVar[str] = "known"
-    independent: ClassVar[bool] = True
-    timeless: ClassVar[bool] = False
-
-    def __init__(self, values: ArrayLike) -> None:
-        self.values = numbers("values", values)
-
-    def __repr__(self) -> str:
-        return f"Known({len(self.values)} values)"
-
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
-        """Return 1 if v is the value d steps later, else 0."""
-        end = now(history)
-        self._check_agrees(end)
-        place = end.time + steps(d)
-        exists = place < len(self.values)
-        value = self.values[np.where(exists, place, 0)] if len(self.values) else 0
-        return ((value == wanted(v)) & exists).astype(np.float64)[()]
-
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
-        """Return the next values; `seed` is not used, because nothing is drawn."""
-        at_least("length", length, 0)
-        start = now(history).time + 1
-        if start + length > len(self.values):
-            raise BadInput(
-                f"length must be at most {max(len(self.values) - start, 0)}, got {length};"
-                " no more values are known"
-            )
-        return self.values[start : start + length].copy()
-
-    def support(self, most: int, history: History) -> np.ndarray:
-        """Return the next values."""
-        start = now(history).time + 1
-        return np.unique(self.values[start : start + most])
-
-    def _check_agrees(self, end: Now) -> None:
-        if end.value is None:
-            return
-        time = np.asarray(end.time)
-        if (time >= len(self.values)).any() or (self.values[time] != end.value).any():
-            raise BadInput(
-                f"history must agree with the known values, got {end.value} at step {end.time}"
-            )

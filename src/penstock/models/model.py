@@ -117,11 +117,11 @@ class Fit:
     """A fitted model."""
 
     model: Any
-    parameters: dict[str, Estimate]
     log_likelihood: float
     free: int  # the number of parameters chosen to suit the data
     count: int  # the number of values predicted: all but the first
     detail: str = ""  # the kind within the family
+    added: Estimate | None = None  # the slope of a trend, phi1 of an AR(1): at 0 both are no more
 
     @property
     def name(self) -> str:
@@ -135,11 +135,11 @@ class Fit:
 
 
 def fitted(
-    model: Any, parameters: dict[str, Estimate], grid: Grid, free: int, detail: str = ""
+    model: Any, grid: Grid, free: int, detail: str = "", added: Estimate | None = None
 ) -> Fit:
     """Return the fit of a model to data."""
     likely = log_likelihood(model, grid.values)
-    return Fit(model, parameters, likely, free, len(grid.values) - 1, detail)
+    return Fit(model, likely, free, len(grid.values) - 1, detail, added)
 
 
 def log_likelihood(model: Model, data: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel.options import at_least, check_word
 from ..kernel.rng import source
-from ..numeric import Estimate, Floats, minimum
+from ..numeric import Floats, minimum
 from .cells import Discrete, Ints, cell_mass, finite, on_grid, positive, to_cells, to_values
 from .model import Fit, History, fitted, last, now, steps, values_between
 
@@ -90,8 +90,8 @@ class Walk:
         """Find the likeliest distribution of steps: a rounded normal, or the counted steps.
 
         >>> fit = Walk.fit(Walk.normal(drift=0.5, sd=2).sample(2000, seed=1))
-        >>> [round(fit.parameters[name].value, 1) for name in ("drift", "sd")]
-        [0.5, 2.0]
+        >>> round(fit.model.step.mean, 1), round(fit.model.step.sd, 1)
+        (0.5, 2.0)
         """
         check_word("step", step, KINDS)
         grid = on_grid(data, unit, LEAST)
@@ -103,15 +103,11 @@ class Walk:
             )
         if step == "normal":
             drift, sd = _rounded_normal(moves)
-            model = cls.normal(drift.value * unit, sd.value * unit, grid.values[0], unit)
-            free = 2
+            model, free = cls.normal(drift * unit, sd * unit, grid.values[0], unit), 2
         else:
             model = cls(Discrete.empirical(moves), grid.values[0], unit)
-            sd = Estimate(moves.std())
-            drift = Estimate(moves.mean(), moves.std() / np.sqrt(len(moves)))
             free = len(np.unique(moves)) - 1
-        parameters = {"drift": drift.times(unit), "sd": sd.times(unit)}
-        return fitted(model, parameters, grid, free, f"{step} steps")
+        return fitted(model, grid, free, f"{step} steps")
 
 
 def _after_steps(step: Discrete, way: Ints, ahead: Ints) -> Floats:
@@ -137,7 +133,7 @@ def added(one: Discrete, other: Discrete) -> Discrete:
     return Discrete(one.lowest + other.lowest + int(seen[0]), kept / kept.sum())
 
 
-def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
+def _rounded_normal(moves: Ints) -> tuple[float, float]:
     """Return the drift and sd of the normal that, rounded, makes the steps likeliest."""
     value, count = np.unique(moves, return_counts=True)
     rough = np.sqrt(max(moves.var() - 1 / 12, 0.05))  # Sheppard: rounding adds a twelfth
@@ -151,8 +147,4 @@ def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
     for _ in range(ROUNDS):  # the two hardly depend on each other, so few rounds are enough
         drift = minimum(partial(cost, log_sd=log_sd), mean - 1, mean + 1)
         log_sd = minimum(partial(cost, drift), log_sd - 1, log_sd + 1)
-    sd = float(np.exp(log_sd))
-    # Rounding loses a little: the errors are those of a normal with a twelfth more variance.
-    wide = np.sqrt(sd**2 + 1 / 12)
-    sd_error = float(wide**2 / sd / np.sqrt(2 * len(moves)))
-    return Estimate(drift, float(wide / np.sqrt(len(moves)))), Estimate(sd, sd_error)
+    return drift, float(np.exp(log_sd))

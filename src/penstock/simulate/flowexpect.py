@@ -35,8 +35,8 @@ ONE = 2**40  # the cost of a gain of 1: the solver needs whole numbers, and gain
 class FlowExpect:
     """A join of two streams that bring one tuple each at every step: 0, 1, ...
 
-    >>> from ..models import Known
-    >>> join = FlowExpect([Known([1, 9, 9]), Known([2, 3, 1])], budget=1)
+    >>> from ..models import Stationary
+    >>> join = FlowExpect([Stationary([9], [1]), Stationary([1, 3], [0.9, 0.1])], budget=1)
     >>> [join.push(r, s) for r, s in [(1, 2), (9, 3), (9, 1)]]  # it has held the 1
     [0, 0, 1]
 
