@@ -16,7 +16,9 @@ from rich.table import Table
 
 from penstock.engine import Join
 from penstock.models import Discrete, Trend
-from penstock.simulate import Generated, Scenario, compare, summarise
+from penstock.simulate.comparison import compare, summarise
+from penstock.simulate.scenario import Scenario
+from penstock.simulate.workloads import Generated
 
 WORKLOADS = ("tower", "roof", "floor", "walk")
 ALPHAS = (1, 2, 4, 8, 16, 32, 64)

@@ -21,9 +21,9 @@ from penstock.errors import BadInput
 from penstock.kernel.jit import source_hash
 from penstock.kernel.options import check_word
 from penstock.kernel.policy import JOINING
-from penstock.simulate import Pool, Scenario, choose_source
 from penstock.simulate.comparison import Measured, measure_run
-from penstock.simulate.pool import Progress, counting
+from penstock.simulate.pool import Pool, Progress, counting
+from penstock.simulate.scenario import Scenario, choose_source
 
 Given = dict[str, Any]
 Work = Callable[[Given], Given]

@@ -4,8 +4,9 @@ from typing import Any
 
 from papers.grid import figures
 from penstock.models import Discrete
-from penstock.simulate import JoinTrace, measure
+from penstock.simulate.comparison import measure
 from penstock.simulate.drifting import drift, drift_models
+from penstock.simulate.traces import JoinTrace
 
 from .memory_shares import memory_shares
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from papers import grid
 from papers.grid import Given, Work
 from penstock.errors import BadInput
-from penstock.simulate import Pool
+from penstock.simulate.pool import Pool
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow.csv
 
 from papers.grid import figures
-from penstock.simulate import JoinTrace, interleave, measure
+from penstock.simulate.comparison import measure
 from penstock.simulate.skewed import gdj, locality, zipf
+from penstock.simulate.traces import JoinTrace, interleave
 
 from .lab import data_folder
 

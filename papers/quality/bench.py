@@ -6,8 +6,7 @@ from pathlib import Path
 from papers import grid
 from papers.grid import Given
 from penstock.errors import BadInput
-from penstock.simulate import Pool
-from penstock.simulate.pool import Progress
+from penstock.simulate.pool import Pool, Progress
 
 from ..experiments.output import write_table
 from ..experiments.runner import writable

@@ -3,8 +3,8 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Seasonal, Trend, Walk, best
-from penstock.simulate import GENERATED
 from penstock.simulate.drifting import floor, roof, tower, walk
+from penstock.simulate.workloads import GENERATED
 
 
 def side(trace, which):

@@ -15,7 +15,7 @@ from penstock.profile.locality import (
     log_likelihood,
 )
 from penstock.profile.ranked import permuted, rank_keys, whole
-from penstock.simulate import GENERATED
+from penstock.simulate.workloads import GENERATED
 from tests.naive import profile as naive
 from tests.profile.streams import A, B, few_keys, local
 

@@ -4,10 +4,12 @@ import threading
 import pytest
 
 from penstock.errors import BadInput
-from penstock.simulate import Generated, Scenario, compare, summarise
+from penstock.simulate.comparison import compare, summarise
 from penstock.simulate.distortion import Distortion, exact_tally, tally
 from penstock.simulate.player import suitable
 from penstock.simulate.pool import _interrupts_delayed
+from penstock.simulate.scenario import Scenario
+from penstock.simulate.workloads import Generated
 from tests.signals import handled
 
 TOWER = Scenario(Generated("tower", 400), "joining", 10)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from penstock.models import Discrete, Now, Walk, log_likelihood
-from penstock.simulate import GENERATED, Generated
 from penstock.simulate.drifting import drift, drift_models
+from penstock.simulate.workloads import GENERATED, Generated
 from tests.models.futures import assert_frequency
 from tests.naive import models as naive
 

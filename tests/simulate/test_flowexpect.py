@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from penstock.errors import BadInput
 from penstock.kernel.policy import Setup
 from penstock.models import Discrete, Now, Stationary, Trend, Walk
-from penstock.simulate import GENERATED
 from penstock.simulate.drifting import roof
 from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
 from penstock.simulate.optimum import most_results
+from penstock.simulate.workloads import GENERATED
 from tests.models.known import Known
 from tests.naive import models as naive
 from tests.naive.flowexpect import EXAMPLE_STEPS, flow_expect, sequences, steps_ahead

@@ -1,7 +1,8 @@
 import pytest
 
 from penstock.errors import BadInput
-from penstock.simulate import Generated, Scenario, TraceFile
+from penstock.simulate.scenario import Scenario, TraceFile
+from penstock.simulate.workloads import Generated
 
 TOWER = Generated("tower", 100)
 

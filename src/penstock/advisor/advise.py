@@ -18,9 +18,9 @@ from ..kernel.gains import GOALS, PAIRS
 from ..kernel.policy import CACHING, JOINING
 from ..numeric import Ints
 from ..profile.popularity import fit_zipf
-from ..simulate import cores, read_lookup, read_pair
+from ..simulate.pool import cores
 from ..simulate.scenario import check_within, read_within
-from ..simulate.tracefiles import row_bytes
+from ..simulate.tracefiles import read_lookup, read_pair, row_bytes
 from .advice import PAYLOAD, Advice, Streams
 from .curves import (
     BESIDE,

@@ -19,7 +19,7 @@ from ..engine import Join, Lookup
 from ..kernel.gains import PAIRS
 from ..kernel.jit import cache_folder, source_hash
 from ..kernel.policy import JOINING
-from ..simulate import cores
+from ..simulate.pool import cores
 
 FEW = 3  # policies that are not worth a second process
 
