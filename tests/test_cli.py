@@ -297,14 +297,6 @@ def test_an_unknown_command():
 # As a program
 
 
-@pytest.mark.parametrize("command", ["reproduce", "bench"])
-def test_a_command_that_moved_says_where(command):
-    result = call(command, "heeb-6")
-    assert result.exit_code == 2
-    assert "python -m papers" in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_errors_of_the_program():
     program = shell("simulate", "--workload", "towr", "--memory", "5", "--json")
     out, err = program.communicate(timeout=PATIENCE)

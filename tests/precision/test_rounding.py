@@ -10,17 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.errors import BadInput
+from penstock.numeric import to_float
 from penstock.precision import Cache, Interval, Query, Source
 from penstock.precision.queries import answer, bounds, refreshes
-from penstock.precision.rounding import (
-    add_down,
-    down,
-    exact_sum,
-    exact_width,
-    is_rounded,
-    to_float,
-    up,
-)
+from penstock.precision.rounding import add_down, down, exact_sum, exact_width, is_rounded, up
 from penstock.precision.thinning import Thinner
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel.options import at_least
 from ..kernel.rng import source
-from ..numeric import Estimate, Floats, minimum
-from .cells import TAIL, Grid, cell_mass, finite, on_grid, positive, to_cells, to_values
+from ..numeric import Estimate, Floats, check_number, minimum
+from .cells import TAIL, Grid, cell_mass, on_grid, to_cells, to_values
 from .model import Fit, History, fitted, last, now, regress, steps, values_between
 
 LEAST = 10  # values to fit three parameters to
@@ -46,8 +46,8 @@ class Autoregression:
     def __init__(self, mean: float, phi: float, sigma: float, unit: float) -> None:
         self.mean = mean
         self.phi = phi
-        self.sigma = positive("sigma", sigma)
-        self.unit = positive("unit", unit)
+        self.sigma = check_number("sigma", sigma, 0, above=True)
+        self.unit = check_number("unit", unit, 0, above=True)
 
     def season(self, time: Any) -> Floats:
         """Return the mean value at a time."""
@@ -112,7 +112,7 @@ class Ar1(Autoregression):
     timeless: ClassVar[bool] = True
 
     def __init__(self, phi0: float, phi1: float, sigma: float, unit: float = 1) -> None:
-        self.phi0, self.phi1 = finite("phi0", phi0), check_phi("phi1", phi1)
+        self.phi0, self.phi1 = check_number("phi0", phi0), check_phi("phi1", phi1)
         super().__init__(self.phi0 / (1 - self.phi1), self.phi1, sigma, unit)
 
     def __repr__(self) -> str:
@@ -140,7 +140,7 @@ class Ar1(Autoregression):
 
 def check_phi(name: str, phi: float) -> float:
     """Return phi if values return to their mean with it."""
-    if not abs(finite(name, phi)) < 1:
+    if not abs(check_number(name, phi)) < 1:
         raise BadInput(f"{name} must lie between -1 and 1, got {phi:.6g}; at 1 it is a Walk")
     return float(phi)
 
@@ -187,7 +187,7 @@ class Seasonal(Autoregression):
                 f"cosines and sines must be lists of one length, got shapes"
                 f" {self.cosines.shape} and {self.sines.shape}"
             )
-        super().__init__(finite("mean", mean), check_phi("phi", phi), sigma, unit)
+        super().__init__(check_number("mean", mean), check_phi("phi", phi), sigma, unit)
 
     def __repr__(self) -> str:
         waves = f"cosines={self.cosines.round(4).tolist()}, sines={self.sines.round(4).tolist()}"
@@ -224,7 +224,7 @@ class Seasonal(Autoregression):
 
 def check_period(period: float) -> float:
     """Return the period if it is longer than two steps."""
-    if not positive("period", period) > 2:
+    if not check_number("period", period, 0, above=True) > 2:
         raise BadInput(f"period must be above 2 steps, got {period!r}")
     return float(period)
 

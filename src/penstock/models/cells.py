@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import BadInput
 from ..kernel.options import at_least
-from ..numeric import Floats, normal_below, root
+from ..numeric import Floats, check_number, normal_below, root
 
 Ints = NDArray[np.int64]
 
@@ -91,23 +91,9 @@ def on_grid(data: ArrayLike, unit: float | None, least: int = 2) -> Grid:
     values = numbers("data", data)
     if len(values) < least:
         raise BadInput(f"data must hold at least {least} values, got {len(values)}")
-    unit = find_unit("data", values) if unit is None else positive("unit", unit)
+    unit = find_unit("data", values) if unit is None else check_number("unit", unit, 0, above=True)
     cell = data_cells(values, unit)
     return Grid(to_values(cell, unit), cell, unit)
-
-
-def positive(name: str, value: float) -> float:
-    """Return a number if it is above 0 and finite."""
-    if not _is_number(value) or not 0 < value < np.inf:
-        raise BadInput(f"{name} must be a number above 0, got {value!r}")
-    return float(value)
-
-
-def finite(name: str, value: float) -> float:
-    """Return a number if it is finite."""
-    if not _is_number(value) or not np.isfinite(value):
-        raise BadInput(f"{name} must be a finite number, got {value!r}")
-    return float(value)
 
 
 def wanted(v: Any) -> np.ndarray:
@@ -213,10 +199,6 @@ def _reject_other_kinds(name: str, values: np.ndarray) -> None:
         raise BadInput(f"{name} must fit in 64 bits with a sign, got {values.max()}")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Discrete:
     """The masses of lowest, lowest + 1, ...
@@ -251,7 +233,7 @@ class Discrete:
         np.float64(0.382925)
         """
         at_least("bound of the noise", bound, 0)
-        positive("sd of the noise", sd)
+        check_number("sd of the noise", sd, 0, above=True)
         mass = cell_mass(np.arange(-bound, bound + 1), 0, sd)
         return cls(-bound, mass / mass.sum())
 
@@ -272,8 +254,8 @@ class Discrete:
         >>> round(Discrete.rounded(0.5, 1).mean, 9)
         0.5
         """
-        finite("mean", mean)
-        positive("sd", sd)
+        check_number("mean", mean)
+        check_number("sd", sd, 0, above=True)
         low, high = int(np.floor(mean - TAIL * sd)), int(np.ceil(mean + TAIL * sd))
         check_span("a rounded normal", low, high)
         mass = cell_mass(np.arange(low, high + 1), mean, sd)

@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel import gains as layout
 from ..kernel.jit import kernel
-from ..numeric import Floats, harmonic, spline
+from ..numeric import Floats, check_number, harmonic, spline
 from .autoregression import Ar1, Autoregression, Seasonal
-from .cells import Discrete, Ints, cell_mass, positive, to_cells
+from .cells import Discrete, Ints, cell_mass, to_cells
 from .independent import Stationary, Trend
 from .model import Now
 from .walk import Walk, added
@@ -68,7 +68,7 @@ class Lasting:
         if self.kind not in layout.KINDS:
             raise BadInput(f"L must be one of {', '.join(layout.KINDS)}, got {self.kind!r}")
         if self.kind == "exp":
-            positive("alpha", self.scale)
+            check_number("alpha", self.scale, 0, above=True)
         elif self.kind == "fixed" and not (self.scale >= 1 and float(self.scale).is_integer()):
             raise BadInput(f"steps of a fixed L must be a whole number above 0, got {self.scale!r}")
 

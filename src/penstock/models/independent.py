@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel.options import at_least, check_word
 from ..kernel.rng import source
-from ..numeric import Estimate, Floats, minimum
+from ..numeric import Estimate, Floats, check_number, minimum
 from .cells import (
     Discrete,
     Grid,
@@ -25,10 +25,8 @@ from .cells import (
     cell_mass,
     check_span,
     check_zero_mean,
-    finite,
     numbers,
     on_grid,
-    positive,
     to_cells,
     to_values,
     wanted,
@@ -142,11 +140,11 @@ class Trend:
     timeless: ClassVar[bool] = False
 
     def __init__(self, slope: float, intercept: float, noise: Discrete, unit: float = 1) -> None:
-        self.slope = finite("slope", slope)
-        self.intercept = finite("intercept", intercept)
+        self.slope = check_number("slope", slope)
+        self.intercept = check_number("intercept", intercept)
         check_zero_mean(noise)
         self.noise = noise
-        self.unit = positive("unit", unit)
+        self.unit = check_number("unit", unit, 0, above=True)
 
     def __repr__(self) -> str:
         line = f"slope={self.slope:g}, intercept={self.intercept:g}"

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel.options import at_least, check_word
 from ..kernel.rng import source
-from ..numeric import Floats, minimum
-from .cells import Discrete, Ints, cell_mass, finite, on_grid, positive, to_cells, to_values
+from ..numeric import Floats, check_number, minimum
+from .cells import Discrete, Ints, cell_mass, on_grid, to_cells, to_values
 from .model import Fit, History, fitted, last, now, steps, values_between
 
 KINDS = ("normal", "empirical")
@@ -37,8 +37,8 @@ class Walk:
 
     def __init__(self, step: Discrete, start: float = 0, unit: float = 1) -> None:
         self.step = step
-        self.start = finite("start", start)
-        self.unit = positive("unit", unit)
+        self.start = check_number("start", start)
+        self.unit = check_number("unit", unit, 0, above=True)
         self._place(self.start)
 
     def __repr__(self) -> str:
@@ -51,9 +51,9 @@ class Walk:
         >>> Walk.normal(drift=0, sd=1).prob(0, 1, history=[0]).round(6)
         np.float64(0.382925)
         """
-        unit = positive("unit", unit)
-        step = Discrete.rounded(finite("drift", drift) / unit, positive("sd", sd) / unit)
-        return cls(step, start, unit)
+        unit = check_number("unit", unit, 0, above=True)
+        drift, sd = check_number("drift", drift), check_number("sd", sd, 0, above=True)
+        return cls(Discrete.rounded(drift / unit, sd / unit), start, unit)
 
     def prob(self, v: Any, d: Any, history: History) -> Floats:
         """Return the probability that d steps lead from the last value to v."""

@@ -75,14 +75,7 @@ def _taker(plan: Plan) -> Callable:
         for number, (key, time) in enumerate(_chunks(batches)):
             packet = pack(take(plan, key, time, first))
             first += len(key)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([part], pa.int64()),
-                    pa.array([number], pa.int64()),
-                    pa.array([packet], pa.binary()),
-                ],
-                names=["part", "chunk", "packet"],
-            )
+            yield pa.record_batch({"part": [part], "chunk": [number], "packet": [packet]})
         freeze_memory()
 
     return read
