@@ -21,8 +21,6 @@ class Known:
     """
 
     family: ClassVar[str] = "known"
-    independent: ClassVar[bool] = True
-    timeless: ClassVar[bool] = False
 
     def __init__(self, values: ArrayLike) -> None:
         self.values = numbers("values", values)

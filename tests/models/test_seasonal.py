@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from papers.theory.sampling import sample
 from penstock.errors import BadInput
 from penstock.models import Now, Seasonal
 from penstock.models.autoregression import find_period
@@ -27,7 +28,7 @@ def test_is_the_naive_one(time, d, here, v, phi):
 
 def test_parameters_are_found():
     truth = Seasonal(48, 100, [20, 5], [3, 4], phi=0.6, sigma=6)
-    fit = Seasonal.fit(truth.sample(3000, seed=3), period=48)
+    fit = Seasonal.fit(sample(truth, 3000, seed=3), period=48)
     # Of 3000 values around the season, with deviations of sigma / (1 - phi) = 15 in the long run.
     assert fit.model.mean == pytest.approx(100, abs=4 * 15 / np.sqrt(3000))
     assert fit.model.phi == pytest.approx(0.6, abs=4 * 0.8 / np.sqrt(3000))
@@ -39,7 +40,7 @@ def test_parameters_are_found():
 
 @pytest.mark.parametrize("period", [7, 24.3, 365.25])
 def test_an_unknown_period_is_found(period):
-    data = Seasonal(period, 100, [12], [5], phi=0.5, sigma=6).sample(3000, seed=3)
+    data = sample(Seasonal(period, 100, [12], [5], phi=0.5, sigma=6), 3000, seed=3)
     fit = Seasonal.fit(data)
     assert fit.model.period == pytest.approx(period, rel=0.01)
     assert fit.free == 6  # the period counts

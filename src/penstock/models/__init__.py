@@ -1,7 +1,7 @@
-"""Models of streams: Pr(X_{t+d} = v | history), samples, fits, and the benefit of keeping a row.
+"""Models of streams: Pr(X_{t+d} = v | history), fits, and the benefit of keeping a row.
 
 - `model.py`: what every model offers, and what their fits share.
-- `cells.py`: values as multiples of a unit, and distributions of them.
+- `cells.py`: whole numbers, and distributions of them.
 - `independent.py`: `Stationary` and `Trend`.
 - `walk.py`: `Walk`. `autoregression.py`: `Ar1` and `Seasonal`.
 - `choice.py`: `best` chooses the family of a stream.
