@@ -113,7 +113,8 @@ class Ar1(Autoregression):
             raise BadInput(f"data must vary, got {values[0]} every time")
         line = regress(x[1:], np.ones(len(x) - 1), x[:-1])
         phi0, phi1 = line.coefficient.tolist()
-        model = cls(phi0, check_phi("phi1 of the data", phi1), sigma_of(line.variance))
+        sigma = sigma_of(line.variance)
+        model = cls(phi0, check_phi("phi1 of the data", phi1), sigma)
         return fitted(model, values, 3, added=Estimate(phi1, float(line.error[1])))
 
 
