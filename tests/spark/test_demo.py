@@ -140,7 +140,7 @@ def test_the_numbers_add_up(made):
         assert each.batches == PARTS
         assert sum(figures.arrived) == made.streams.rows
         assert sum(figures.late) == sum(figures.null_keys) == figures.null_times == 0
-        assert figures.rows_held + sum(figures.expired) + each.let_go == made.streams.rows
+        assert figures.rows_held + sum(figures.expired) + each.evicted == made.streams.rows
         assert 0 < figures.matches < made.full
         assert made.recall(each) == figures.matches / made.full
         # Twice the margin: an honest interval misses now and then.

@@ -187,7 +187,7 @@ def moral(made: LookupDemo) -> str:
         f"{made.memory:,}. Asked row by row, the database would have answered "
         f"{figures.events - figures.null_keys:,} queries; with {made.best.policy} it answered "
         f"{figures.calls:,} and sent {figures.rows_fetched:,} rows. {figures.unfound:,} flights "
-        "have a plane that the table does not know, which nobody would notice in a count of rows."
+        "have a plane that the table lacks, which a count of rows does not show."
     )
 
 

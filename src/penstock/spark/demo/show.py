@@ -89,7 +89,7 @@ def _cells(run: Run) -> list[str]:
             (
                 f"{run.rows_per_second:,.0f} per s  ",
                 f"{run.metrics.rows_held:,} held   ",
-                f"{run.let_go:,} evicted",
+                f"{run.evicted:,} evicted",
             )
         ),
         _lines(each.what for each in run.told),
