@@ -4,7 +4,8 @@ import functools
 from typing import Any
 
 from papers import grid
-from penstock.profile.locality import fit_likelihood, fit_squares
+from papers.theory.recovery import fit_squares
+from penstock.profile.locality import fit_likelihood
 from penstock.profile.ranked import permuted, rank_keys
 
 from .frame import Experiment, Found, judge

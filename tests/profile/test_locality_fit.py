@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from papers.theory.recovery import fit_squares
 from penstock import BadInput
 from penstock.profile.locality import (
     Weights,
     fit_horizon,
     fit_likelihood,
-    fit_squares,
     lagged_sums,
     least_squares,
     likeliest,

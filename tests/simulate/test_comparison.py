@@ -64,7 +64,7 @@ def test_no_cache_beats_hindsight():
 
 
 def test_a_run_that_fails_is_told():
-    with pytest.raises(BadInput, match="runs must be at least 1, got 0"):
+    with pytest.raises(BadInput, match=r"runs must be .* at least 1, got 0"):
         compare(TOWER, ["rand"], runs=0)
 
 

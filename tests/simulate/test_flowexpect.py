@@ -156,7 +156,7 @@ def test_what_it_refuses():
     still = [Stationary([1], [1.0])] * 2
     with pytest.raises(BadInput, match="'flowexpect' needs the models of both streams"):
         FlowExpect(None, 1)
-    with pytest.raises(BadInput, match="budget must be at least 1, got 0"):
+    with pytest.raises(BadInput, match=r"budget must be .* at least 1, got 0"):
         FlowExpect(still, 0)
     for lookahead in (0, 1001):
         with pytest.raises(BadInput, match="'lookahead' of policy 'flowexpect' must be from 1"):

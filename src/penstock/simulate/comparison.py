@@ -13,8 +13,8 @@ from statistics import fmean, stdev
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..errors import BadInput
 from ..kernel.gains import ROWS
+from ..kernel.options import at_least
 from ..kernel.policy import Configured
 from .distortion import Distortion, exact_tally, tally
 from .optimum import full_matched, full_results
@@ -83,8 +83,7 @@ def compare(
     `workers` is the number of processes; None: one, or one for each core where that is faster.
     `progress` is called with the number of replays done and the number in all.
     """
-    if runs < 1:
-        raise BadInput(f"runs must be at least 1, got {runs}")
+    at_least("runs", runs, 1)
     names = list(policies) or suitable(scenario)
     chosen = [choose(name, scenario.problem) for name in names]
     for each in chosen:

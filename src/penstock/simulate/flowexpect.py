@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import BadInput
+from ..kernel.options import at_least
 from ..kernel.policy import JOINING, Policy, Setup, check_range, reject
 from ..kernel.slots import FOREVER
 from ..models import Model, Now
@@ -60,8 +61,7 @@ class FlowExpect:
                 f"policy {NAME!r} needs the models of both streams, and they are not known;"
                 " replay a workload whose models are: tower, roof, floor or walk"
             )
-        if budget < 1:
-            raise BadInput(f"budget must be at least 1, got {budget}")
+        at_least("budget", budget, 1)
         check_range(NAME, "lookahead", lookahead, 1, FARTHEST)
         self.models = tuple(models)
         self.budget = budget

@@ -1,7 +1,7 @@
 """Read a batch frame in the order of time, in parts, by a plan of what to take from it.
 
 Few rows are sorted here. Many are sorted by Spark in as many partitions as it takes, each a part of
-the time, and what the plan asks for is taken from each where it lies; rows themselves do not travel.
+the time, and what the plan asks for is taken from each where it lies; rows themselves are not sent.
 Rows of equal times stay in the order in which Spark reads them.
 """
 
