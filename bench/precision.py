@@ -26,7 +26,7 @@ from papers.experiments.recordings import table, traffic, walks
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
 from penstock.precision.rules import ALL
 from penstock.precision.simulator import WalkSteps
-from penstock.simulate import read_readings
+from penstock.simulate.tracefiles import read_readings
 
 RULES = ("adaptive:alpha=1", "adaptive:alpha=0.1", "settling")
 FAULTY_STEPS = 10_000_000

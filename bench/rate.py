@@ -21,8 +21,8 @@ import numpy as np
 from rich.console import Console
 
 from penstock.engine import Join, Lookup
-from penstock.simulate import interleave
 from penstock.simulate.skewed import locality
+from penstock.simulate.traces import interleave
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -14,9 +14,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from papers.theory.sampling import sample
 from penstock.engine import Join
 from penstock.models import Discrete, Trend
-from penstock.simulate import Generated, Scenario, compare, summarise
+from penstock.simulate.comparison import compare, summarise
+from penstock.simulate.scenario import Scenario
+from penstock.simulate.workloads import Generated
 
 WORKLOADS = ("tower", "roof", "floor", "walk")
 ALPHAS = (1, 2, 4, 8, 16, 32, 64)
@@ -53,7 +56,7 @@ def speed(budget: int, rows: int) -> float:
     """Return the tuples a second of a join on trends whose noise fills the budget."""
     sd = budget / 2
     models = tuple(Trend(1, 0, Discrete.normal(sd, int(4 * sd))) for _ in range(2))
-    keys = np.stack([model.sample(rows // 2, seed) for seed, model in enumerate(models)], axis=1)
+    keys = np.stack([sample(model, rows // 2, seed) for seed, model in enumerate(models)], axis=1)
     side, time_of = np.tile([0, 1], rows // 2), np.repeat(np.arange(rows // 2), 2)
     join = Join(f"heeb:alpha={budget}", budget, models=models)
     warm = rows // 2

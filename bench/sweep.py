@@ -4,7 +4,7 @@ python bench/sweep.py [--cells 2000] [--cores 2] [--repeats 3] [--json FILE]
 
 Both make the same simulations of 5,000 steps, by turns. *Bare* is a loop in each of the processes,
 started and warm before the clock runs; it shares nothing out and writes nothing down. *Local* is
-`penstock.simulate.sweep`, *Spark* is `penstock.spark.sweep` on a session whose workers are warm
+`papers.grid.sweep`, *Spark* is `papers.grid_on_spark.sweep` on a session whose workers are warm
 too; both write every result down. *Cold* is Spark's first sweep, which starts its workers.
 """
 
@@ -16,9 +16,10 @@ import time
 from pathlib import Path
 from statistics import median
 
-from penstock.simulate import grid, simulate_cell
+from papers import grid
+from papers.grid import simulate_cell
+from papers.grid_on_spark import sweep
 from penstock.spark.session import local
-from penstock.spark.sweep import sweep
 
 POLICIES = ["rand", "prob", "life", "heeb"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from penstock.errors import BadInput
 from penstock.kernel.jit import kernel
-from penstock.precision.rounding import check_number
+from penstock.numeric import check_number
 
 
 def compress(time: np.ndarray, value: np.ndarray, deviation: float) -> np.ndarray:

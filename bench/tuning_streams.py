@@ -16,8 +16,9 @@ import numpy as np
 
 from papers.quality.recorded import blocks, numbers, ranges
 from penstock.profile.locality import Locality
-from penstock.simulate import GENERATED, JoinTrace, interleave
 from penstock.simulate.skewed import popularity, zipf
+from penstock.simulate.traces import JoinTrace, interleave
+from penstock.simulate.workloads import GENERATED
 
 DATA = Path(os.environ.get("PENSTOCK_DATA", "../shared/data"))
 DOMAIN, DEPTH, FALL = 500, 50, 15  # keys, h, and how fast a_i falls

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.simulate import grid
+from papers import grid
 
 from .clock_02 import NOTES, TITLES, lengths
 from .frame import Experiment, Found, judge

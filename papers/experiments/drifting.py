@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from papers.grid import figures
 from penstock.models import Discrete
-from penstock.simulate import JoinTrace, measure
+from penstock.simulate.comparison import measure
 from penstock.simulate.drifting import drift, drift_models
+from penstock.simulate.traces import JoinTrace
 
 from .memory_shares import memory_shares
 
@@ -19,7 +21,7 @@ def simulate_drift(given: dict[str, Any]) -> dict[str, Any]:
     trace, models = _streams(given)
     first = 2 * given.get("warmup", 4 * given["memory"])  # rows: two a step
     terms = {"seed": given["run"], "models": models}
-    return measure(trace, given["policy"], given["memory"], first=first, **terms).as_dict()
+    return figures(measure(trace, given["policy"], given["memory"], first=first, **terms))
 
 
 def share_memory(given: dict[str, Any]) -> dict[str, Any]:

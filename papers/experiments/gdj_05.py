@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from penstock.simulate import grid
+from papers import grid
 
 from .frame import Experiment, Found, judge
 from .gdj_03 import gdj_for, recalls

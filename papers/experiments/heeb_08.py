@@ -3,7 +3,8 @@
 from statistics import stdev
 from typing import Any
 
-from penstock.simulate import grid, simulate_cell
+from papers import grid
+from papers.grid import simulate_cell
 
 from .frame import Experiment, Found, judge
 from .lab import Lab, Rows

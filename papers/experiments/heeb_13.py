@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.simulate import grid
+from papers import grid
 
 from .drifting import simulate_drift
 from .frame import Experiment, Found, judge

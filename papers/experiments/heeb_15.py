@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.simulate import simulate_cell
+from papers.grid import simulate_cell
 
 from .frame import Experiment, Found, Verdict, judge, span
 from .lab import Lab, data_folder

@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from papers import grid
+from papers.grid import Given, Work
 from penstock.errors import BadInput
-from penstock.simulate import Pool, grid
-from penstock.simulate.grid import Given, Work
+from penstock.simulate.pool import Pool
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

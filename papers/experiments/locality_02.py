@@ -3,9 +3,10 @@
 import functools
 from typing import Any
 
-from penstock.profile.locality import fit_likelihood, fit_squares
+from papers import grid
+from papers.theory.recovery import fit_squares
+from penstock.profile.locality import fit_likelihood
 from penstock.profile.ranked import permuted, rank_keys
-from penstock.simulate import grid
 
 from .frame import Experiment, Found, judge
 from .lab import Lab

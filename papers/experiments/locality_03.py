@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.simulate import grid
+from papers import grid
 
 from .frame import Experiment, Found, judge, span
 from .gdj_03 import recalls

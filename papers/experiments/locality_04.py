@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from papers import grid
 from penstock.profile.lossy import LossyCounter
-from penstock.simulate import grid
 from penstock.simulate.skewed import popularity
 
 from ..theory.lossy_space import theorem_2

@@ -14,10 +14,9 @@ from penstock.engine import Join
 from penstock.errors import BadInput
 from penstock.kernel.policy import JOINING, Configured
 from penstock.models import Model
-from penstock.simulate import JoinTrace
 from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
 from penstock.simulate.player import HINDSIGHT, choose
-from penstock.simulate.traces import arrivals, steps_of
+from penstock.simulate.traces import JoinTrace, arrivals, steps_of
 
 
 def memory_shares(

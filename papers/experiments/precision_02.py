@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.simulate import grid
+from papers import grid
 
 from .frame import Experiment, Found, judge, span
 from .lab import Lab, Rows

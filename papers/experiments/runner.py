@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from penstock.errors import BadInput
-from penstock.simulate import Pool
+from penstock.simulate.pool import Pool
 
 from .frame import Experiment, Verdict
 from .lab import Lab, Progress, data_folder

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow.csv
 
-from penstock.simulate import JoinTrace, interleave, measure
+from papers.grid import figures
+from penstock.simulate.comparison import measure
 from penstock.simulate.skewed import gdj, locality, zipf
+from penstock.simulate.traces import JoinTrace, interleave
 
 from .lab import data_folder
 
@@ -55,7 +57,7 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
     trace = _arrivals(given["streams"], given["length"], given.get("run", 0), told)
     within = given["within"]
     memory = max(trace.streams, round(given["share"] * trace.streams * (within + 1)))
-    return measure(
+    measured = measure(
         trace,
         given["policy"],
         memory,
@@ -65,7 +67,8 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
         first=given.get("windows", 2) * within * trace.streams,
         seed=given.get("run", 0),
         with_distortion=given.get("distortion", False),
-    ).as_dict()
+    )
+    return figures(measured)
 
 
 def keys_of(name: str) -> np.ndarray:

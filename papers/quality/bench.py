@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from papers import grid
+from papers.grid import Given
 from penstock.errors import BadInput
-from penstock.simulate import Pool, grid
-from penstock.simulate.grid import Given, Progress
+from penstock.simulate.pool import Pool, Progress
 
 from ..experiments.output import write_table
 from ..experiments.runner import writable

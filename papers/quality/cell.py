@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.simulate import JoinTrace, play
 from penstock.simulate.optimum import full_results
-from penstock.simulate.traces import arrivals
+from penstock.simulate.player import play
+from penstock.simulate.traces import JoinTrace, arrivals
 
 from .streams import Arriving, arriving
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
+from papers.grid import Given, product
 from penstock import policies
 from penstock.errors import BadInput
 from penstock.kernel.policy import CACHING, JOINING
-from penstock.simulate import product
-from penstock.simulate.grid import Given
 
 from .cell import BEST
 from .streams import FEW_STEPS, STEPS, Stream

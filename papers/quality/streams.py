@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.errors import BadInput
-from penstock.simulate import GENERATED, JoinTrace, LookupTrace
+from penstock.simulate.traces import JoinTrace, LookupTrace
+from penstock.simulate.workloads import GENERATED
 
 from . import recorded
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from penstock.simulate.grid import FILE, Given
+from papers.grid import FILE, Given
 
 from .cell import BEST
 from .plan import AUTO

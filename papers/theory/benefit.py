@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import BadInput
-from penstock.models import Model, Now, Stationary, Trend
+from penstock.models import Model, Now, Seasonal, Stationary, Trend, Walk
+from penstock.models.autoregression import Autoregression
 from penstock.models.cells import to_cells
 from penstock.models.model import History, now, steps
 from penstock.numeric import Floats
 
 LARGEST = 1 << 26  # entries: a table of half a gigabyte
+DEPENDENT = (Walk, Autoregression)  # on the value before
 
 
 def joining(model: Model, v: Any, d: Any, history: History) -> Floats:
@@ -32,7 +34,7 @@ def joining(model: Model, v: Any, d: Any, history: History) -> Floats:
     check_single(history)
     if isinstance(model, Stationary):
         return np.asarray(d) * model.prob(v, d, history)
-    if isinstance(model, Trend) and abs(model.slope) == model.unit:
+    if isinstance(model, Trend) and abs(model.slope) == 1:
         return _passing(model, v, d, history)
     return gathered(lambda v, ahead: np.cumsum(model.prob(v, ahead, history), axis=1), v, d)
 
@@ -40,7 +42,7 @@ def joining(model: Model, v: Any, d: Any, history: History) -> Floats:
 def _passing(model: Trend, v: Any, d: Any, history: History) -> Floats:
     """A trend of one cell per step passes v at each distance once: a difference of two sums."""
     value, ahead = np.broadcast_arrays(np.asarray(v), steps(d))
-    cell, on = to_cells(value, model.unit)
+    cell, on = to_cells(value)
     first = cell - model.centre(now(history).time + 1)
     far = first - (ahead - 1) * (1 if model.slope > 0 else -1)
     below = np.concatenate([[0.0], np.cumsum(model.noise.mass)])  # of the lowest cell, and so on
@@ -61,7 +63,7 @@ def caching(model: Model, v: Any, d: Any, history: History) -> Floats:
     check_single(history)
     if isinstance(model, Stationary):
         return np.asarray(1 - (1 - model.prob(v, d, history)) ** np.asarray(d))[()]
-    if model.independent:
+    if not isinstance(model, DEPENDENT):
         return gathered(lambda v, d: 1 - np.cumprod(1 - model.prob(v, d, history), axis=1), v, d)
     return gathered(lambda v, d: _first_visits(model, v, d, history), v, d)
 
@@ -102,7 +104,7 @@ def _first_visits(model: Model, v: np.ndarray, ahead: np.ndarray, history: Any) 
     again = model.prob(v, ahead, Now(time, v))
     for i in range(last - 1):
         np.maximum(first[:, i], 0.0, out=first[:, i])
-        if not model.timeless:
+        if isinstance(model, Seasonal):  # the others do not depend on the time
             again = model.prob(v, ahead[:, : last - 1 - i], Now(time + i + 1, v))
         first[:, i + 1 :] -= first[:, i : i + 1] * again[:, : last - 1 - i]
     return np.minimum(np.cumsum(np.maximum(first, 0.0), axis=1), 1.0)

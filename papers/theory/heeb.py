@@ -83,7 +83,7 @@ def from_neighbour(
     On a trend of a cells a step, v sees at `time` what v + a k sees k steps later. So the one
     leads to the other by steps in time; the distance between them must be a multiple of a.
     """
-    slope = model.slope / model.unit
+    slope = model.slope
     steps = (known - v) / slope if slope else math.inf
     if steps != round(steps):
         raise BadInput(
@@ -96,7 +96,7 @@ def from_neighbour(
     # H of `known` at `time` is that of v at `time - steps`; from there v steps on, or back.
     start = time - round(steps)
     for now in range(start, time):
-        h = later(h, float(model.prob(v * model.unit, 1, Now(now))), alpha)
+        h = later(h, float(model.prob(v, 1, Now(now))), alpha)
     for now in range(start, time, -1):
-        h = earlier(h, float(model.prob(v * model.unit, 1, Now(now - 1))), alpha)
+        h = earlier(h, float(model.prob(v, 1, Now(now - 1))), alpha)
     return h

@@ -8,9 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.profile.locality import Locality, Weights, fit_likelihood, fit_squares
-from penstock.profile.ranked import rank_keys
+from penstock.numeric import Ints
+from penstock.profile.locality import Locality, Weights, fit_likelihood, least_squares
+from penstock.profile.ranked import rank_keys, whole
 from penstock.simulate.skewed import popularity
+
+
+def fit_squares(rank: Ints, h: int) -> Weights:
+    """Return the least-squares estimate of a and b of a whole stream; ranks start from 0.
+
+    >>> stream = Locality([0.5], 0.5, [0.4, 0.3, 0.2, 0.1]).sample(20_000, seed=1)
+    >>> round(fit_squares(stream, h=1).b, 1)
+    0.5
+    """
+    return least_squares(whole(rank), [h])[0]
+
 
 ESTIMATORS: dict[str, Callable[..., Weights]] = {
     "least squares": fit_squares,

@@ -15,7 +15,7 @@ Source: section 3.1 of Xie, Yang and Chen, "On Joining and Caching Stochastic St
 import numpy as np
 
 from penstock.numeric import Ints
-from penstock.simulate import JoinTrace, LookupTrace, interleave
+from penstock.simulate.traces import JoinTrace, LookupTrace, interleave
 
 
 def as_join(trace: LookupTrace) -> JoinTrace:

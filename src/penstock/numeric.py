@@ -7,11 +7,13 @@ functions only. The tests compare each of them with SciPy.
 import math
 from collections.abc import Callable
 from functools import cache
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import BadInput
 from .kernel.jit import kernel
 
 Floats = NDArray[np.float64]
@@ -22,6 +24,7 @@ HALVINGS = 60  # of a bracket: 1e-18 of its width is left
 MOST_STEPS = 100  # towards a minimum; golden sections alone need 50 for 1e-10 of a bracket
 GOLDEN = (3 - math.sqrt(5)) / 2
 SQRT_HALF = math.sqrt(0.5)
+LONGEST = 40  # characters of a value in an error message
 
 
 class Estimate(NamedTuple):
@@ -30,14 +33,61 @@ class Estimate(NamedTuple):
     value: float
     error: float | None = None
 
-    def times(self, factor: float) -> "Estimate":
-        """Return the same estimate in another unit.
 
-        >>> Estimate(2.0, 0.5).times(10)
-        Estimate(value=20.0, error=5.0)
-        """
-        error = None if self.error is None else float(self.error * factor)
-        return Estimate(float(self.value * factor), error)
+def to_float(number: Any) -> float:
+    """Return the nearest float, or an infinity if the number is beyond all floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def check_number(name: str, value: Any, low: float = -math.inf, *, above: bool = False) -> float:
+    """Return a finite number of at least `low`, or above it; reject everything else.
+
+    >>> check_number("delta", 2, 0)
+    2.0
+    >>> check_number("delta", -1, 0)
+    Traceback (most recent call last):
+    penstock.errors.BadInput: delta must be a number of at least 0, got -1
+    """
+    if is_real(value) and (value > low or (value == low and not above)):
+        found = to_float(value)
+        if math.isfinite(found):
+            return found
+    bound = f"number above {low:g}" if above else f"number of at least {low:g}"
+    bound = "finite number" if low == -math.inf else bound
+    raise BadInput(f"{name} must be a {bound}, got {shown(value)}")
+
+
+def check_count(name: str, value: Any, low: int) -> int:
+    """Return a whole number of at least `low`.
+
+    >>> check_count("sources", 0, 1)
+    Traceback (most recent call last):
+    penstock.errors.BadInput: sources must be a whole number of at least 1, got 0
+    """
+    if is_real(value) and value == value // 1 and value >= low:
+        return int(value)
+    raise BadInput(f"{name} must be a whole number of at least {low}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Return the text of a value for an error message, shortened if it is long.
+
+    >>> shown("warm"), shown(10**100), shown(10**5000)
+    ("'warm'", '1000000000000000000000000000000000000000...', 'an int too long to be written')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write integers of more than 4,300 digits
+        return f"an {type(value).__name__} too long to be written"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def is_real(value: Any) -> bool:
+    """Tell whether a value is a real number; truth values are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def normal_below(x: ArrayLike) -> Any:

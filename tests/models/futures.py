@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from papers.theory.sampling import sample
+
 
 def futures(model, history, steps, runs=3000):
     """One continuation a row: [runs, steps]."""
-    return np.array([model.sample(steps, seed, history) for seed in range(runs)])
+    return np.array([sample(model, steps, seed, history) for seed in range(runs)])
 
 
 def assert_frequency(seen, probability, runs):

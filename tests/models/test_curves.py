@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from papers.theory.heeb import direct
 from penstock.errors import BadInput
 from penstock.kernel.gains import LEVEL, LOW, PERIOD, SLOPE, STATIONARY, STEP, X_LOW, X_STEP
-from penstock.models import Ar1, Discrete, Known, Now, Seasonal, Stationary, Trend, Walk
+from penstock.models import Ar1, Discrete, Now, Seasonal, Stationary, Trend, Walk
 from penstock.models.curves import Lasting, tabulate
+from tests.models.known import Known
 
 EXP = [Lasting("exp", alpha) for alpha in (1.0, 7.5, 40.0)]
 ENDLESS = [Lasting("inf"), Lasting("inv")]
@@ -84,7 +85,7 @@ def test_left_and_right_of_a_symmetric_walk_tie_exactly():
 
 @pytest.mark.parametrize("caching", [False, True])
 def test_a_surface(caching):
-    model = Ar1(phi0=5.59, phi1=0.72, sigma=4.23, unit=0.1)
+    model = Ar1(phi0=55.9, phi1=0.72, sigma=42.3)
     lastings = EXP if not caching else [*EXP, Lasting("fixed", 9)]
     table = tabulate(model, lastings, caching)
     x = table.numbers[X_LOW] + table.numbers[X_STEP] * np.arange(table.worth.shape[2])
@@ -92,13 +93,13 @@ def test_a_surface(caching):
     for layer, lasting in enumerate(lastings):
         for row in (25, 40, 60):
             cells = np.rint(v[100:300:7])
-            expected = direct(model, cells / 10, Now(0, x[row] / 10), lasting, caching=caching)
+            expected = direct(model, cells, Now(0, x[row]), lasting, caching=caching)
             found = np.interp(cells, v, table.worth[layer, 0, row])
             assert found == pytest.approx(expected, abs=0.005 * max(expected))
 
 
 def test_a_season():
-    model = Seasonal(52, mean=20, cosines=[6], sines=[2], phi=0.5, sigma=3, unit=0.5)
+    model = Seasonal(52, mean=40, cosines=[12], sines=[4], phi=0.5, sigma=6)
     lastings = EXP[1:]
     table = tabulate(model, lastings)
     phases = table.worth.shape[1]
@@ -107,22 +108,22 @@ def test_a_season():
     for layer, lasting in enumerate(lastings):
         for phase in (0, 13, 40):
             off = table.numbers[X_LOW] + table.numbers[X_STEP] * 8
-            here = model.season(phase) + off * 0.5
+            here = model.season(phase) + off
             cells = np.rint(v[20:110:5])
-            expected = direct(model, cells / 2, Now(phase, here), lasting)
+            expected = direct(model, cells, Now(phase, here), lasting)
             found = np.interp(cells, v, table.worth[layer, phase, 8])
             assert found == pytest.approx(expected, abs=0.01 * max(expected))
 
 
 def test_a_season_of_references_is_near_to_first_visits():
-    model = Seasonal(52, mean=20, cosines=[6], sines=[2], phi=0.5, sigma=3, unit=0.5)
+    model = Seasonal(52, mean=40, cosines=[12], sines=[4], phi=0.5, sigma=6)
     lasting = Lasting("exp", 15)
     table = tabulate(model, [lasting], caching=True)
     v = table.numbers[LOW] + table.numbers[STEP] * np.arange(table.worth.shape[3])
     cells = np.rint(v[30:100:10])
     off = table.numbers[X_LOW] + table.numbers[X_STEP] * 6
     expected = direct(
-        model, cells / 2, Now(10, model.season(10) + off / 2), lasting, caching=True, horizon=150
+        model, cells, Now(10, model.season(10) + off), lasting, caching=True, horizon=150
     )
     found = np.interp(cells, v, table.worth[0, 10, 6])
     # Visits are taken as independent of each other, which they nearly are: a cell is narrow.

@@ -3,7 +3,8 @@
 import pytest
 
 from penstock.errors import BadInput
-from penstock.models import Known, Now
+from penstock.models import Now
+from tests.models.known import Known
 
 
 def test_what_comes_is_certain():

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from papers.theory.sampling import sample
 from penstock.errors import BadInput
 from penstock.models import Discrete, Now, Trend
 from penstock.simulate.drifting import floor, roof, tower
@@ -23,12 +24,6 @@ def test_is_the_naive_one(slope, intercept, time, d, off):
     assert model.prob(v, d, Now(time)) == pytest.approx(slow)
 
 
-def test_in_units_of_a_tenth():
-    model = Trend(0.1, 5.0, Discrete.uniform(1), unit=0.1)
-    assert model.prob([5.0, 5.1, 5.2, 5.3], 1, [5.0]).round(3).tolist() == [0.333] * 3 + [0]
-    assert set(model.sample(50, 1)[:1]) <= {4.9, 5.0, 5.1}
-
-
 @pytest.mark.parametrize(
     ("workload", "kind", "sds"),
     [(tower, "normal", (1, 2)), (roof, "normal", (3.3, 5)), (floor, "uniform", None)],
@@ -40,23 +35,23 @@ def test_the_papers_streams_are_found(workload, kind, sds):
         assert fit.model.slope == 1
         assert fit.model.intercept == -lag
         if sds:
-            value, error = fit.parameters["sd"]
-            assert abs(value - sds[side]) < 4 * error
+            sd = sds[side]
+            assert fit.model.noise.sd == pytest.approx(sd, abs=4 * sd / np.sqrt(6000) + 0.02)
         else:
             assert fit.model.noise.highest == (10, 15)[side]
 
 
 def test_a_broken_slope_is_found():
-    data = Trend(-0.37, 20.4, Discrete.normal(3, 12)).sample(2000, seed=2)
+    data = sample(Trend(-0.37, 20.4, Discrete.normal(3, 12)), 2000, seed=2)
     for kind in ("normal", "empirical"):
         fit = Trend.fit(data, kind)
-        for name, truth in (("slope", -0.37), ("intercept", 20.4)):
-            value, error = fit.parameters[name]
-            assert abs(value - truth) < 4 * error
+        assert fit.added.value == fit.model.slope
+        assert abs(fit.model.slope + 0.37) < 4 * fit.added.error
+        assert fit.model.intercept == pytest.approx(20.4, abs=4 * 2 * 3 / np.sqrt(2000))
 
 
 def test_uniform_noise_gives_a_narrow_line():
-    data = Trend(0.123, 3, Discrete.uniform(9)).sample(2000, seed=2)
+    data = sample(Trend(0.123, 3, Discrete.uniform(9)), 2000, seed=2)
     fit = Trend.fit(data, "uniform")
     assert fit.model.noise.highest == 9
     assert fit.model.slope == pytest.approx(0.123, abs=1e-3)
@@ -64,7 +59,7 @@ def test_uniform_noise_gives_a_narrow_line():
 
 def test_counted_noise_comes_near_the_truth():
     truth = Discrete(-1, [2 / 3, 0, 1 / 3 - 0.1, 0.05, 0.05]).centred()
-    fit = Trend.fit(Trend(1, 0, truth).sample(4000, seed=5), "empirical")
+    fit = Trend.fit(sample(Trend(1, 0, truth), 4000, seed=5), "empirical")
     assert fit.model.noise.of(np.arange(-2, 5)) == pytest.approx(
         truth.of(np.arange(-2, 5)), abs=0.03
     )

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from papers.theory.sampling import sample
 from penstock.errors import BadInput
 from penstock.models import Discrete, Walk
 from penstock.simulate.drifting import walk
@@ -37,51 +38,40 @@ def test_steps_in_any_order():
     assert model.prob(2, d, [0]) == pytest.approx([model.prob(2, int(k), [0]) for k in d])
 
 
-def test_in_units_of_a_quarter():
-    model = Walk(Discrete(0, [0.5, 0.5]), start=10, unit=0.25)
-    assert model.prob([10, 10.25, 10.3], 1, [10.0]).tolist() == [0.5, 0.5, 0]
-    assert model.sample(3, 1)[0] == 10
+def test_between_whole_numbers_nothing_comes():
+    model = Walk(Discrete(0, [0.5, 0.5]))
+    assert model.prob([10, 11, 10.5], 1, [10]).tolist() == [0.5, 0.5, 0]
 
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_the_papers_walk_is_found(side):
     trace = walk(3000, seed=4)
     fit = Walk.fit(trace.key[trace.side == side])
-    for name, truth in (("drift", 0), ("sd", 1)):
-        value, error = fit.parameters[name]
-        assert abs(value - truth) < 4 * error
+    step, wide = fit.model.step, np.sqrt(1 + 1 / 12)  # rounding adds a twelfth
+    assert step.mean == pytest.approx(0, abs=4 * wide / np.sqrt(2999))
+    assert step.sd == pytest.approx(wide, abs=4 * wide / np.sqrt(2 * 2999))
     assert (fit.free, fit.count) == (2, 2999)
 
 
 @pytest.mark.parametrize(("drift", "sd"), [(2.5, 0.4), (-0.2, 6)])
 def test_drift_and_sd_are_found(drift, sd):
-    fit = Walk.fit(Walk.normal(drift, sd).sample(3000, seed=3))
-    for name, truth in (("drift", drift), ("sd", sd)):
-        value, error = fit.parameters[name]
-        assert abs(value - truth) < 4 * error
-
-
-def test_errors_are_as_wide_as_the_spread_over_seeds():
-    fits = [Walk.fit(Walk.normal(0.3, 0.45).sample(500, seed), unit=1) for seed in range(200)]
-    for name in ("drift", "sd"):
-        spread = np.std([fit.parameters[name].value for fit in fits])
-        error = np.mean([fit.parameters[name].error for fit in fits])
-        assert spread == pytest.approx(error, rel=0.2)
+    fit = Walk.fit(sample(Walk.normal(drift, sd), 3000, seed=3))
+    wide = np.sqrt(sd**2 + 1 / 12)
+    truth = Walk.normal(drift, sd).step
+    assert fit.model.step.mean == pytest.approx(truth.mean, abs=4 * wide / np.sqrt(3000))
+    assert fit.model.step.sd == pytest.approx(truth.sd, abs=4 * wide / np.sqrt(6000))
 
 
 def test_counted_steps():
     step = Discrete(-2, [0.3, 0, 0.2, 0.5])
-    fit = Walk.fit(Walk(step, unit=0.1).sample(5000, seed=3), "empirical")
+    fit = Walk.fit(sample(Walk(step), 5000, seed=3), "empirical")
     assert fit.model.step.mass == pytest.approx(step.mass, abs=0.03)
-    assert fit.parameters["drift"].value == pytest.approx(step.mean / 10, abs=0.01)
     assert fit.free == 2
 
 
 def test_off_its_grid():
-    with pytest.raises(BadInput, match=r"a walk must be at multiples of its unit 1, got 4.5"):
+    with pytest.raises(BadInput, match=r"a walk must be at whole numbers, got 4.5"):
         Walk.normal(0, 1).prob(4, 1, [4.5])
-    with pytest.raises(BadInput, match=r"a walk must be at multiples of its unit 2, got 1"):
-        Walk.normal(0, 4, start=1, unit=2)
 
 
 def test_bad_input():

@@ -3,12 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from papers.theory.benefit import caching, joining
+from papers.theory.benefit import DEPENDENT, caching, joining
 from penstock.errors import BadInput
 from penstock.models import (
     Ar1,
     Discrete,
-    Known,
     Now,
     Seasonal,
     Stationary,
@@ -16,12 +15,13 @@ from penstock.models import (
     Walk,
 )
 from tests.models.futures import assert_frequency, futures
+from tests.models.known import Known
 from tests.models.test_contract import ALL, HISTORY, MODELS
 from tests.naive import carried as naive
 
 AHEAD = np.arange(1, 11)
 VALUES = np.arange(-6, 16)
-INDEPENDENT = [model for model in MODELS.values() if model.independent]
+INDEPENDENT = [model for model in MODELS.values() if not isinstance(model, DEPENDENT)]
 
 
 @ALL

@@ -16,7 +16,8 @@ from papers.theory.dominance import (
     strongly_dominates,
 )
 from penstock.errors import BadInput
-from penstock.models import Discrete, Known, Now, Stationary, Trend, Walk
+from penstock.models import Discrete, Now, Stationary, Trend, Walk
+from tests.models.known import Known
 from tests.naive import dominance as naive
 from tests.naive.offline import next_references
 

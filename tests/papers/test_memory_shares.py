@@ -4,9 +4,9 @@ import pytest
 from papers.experiments.memory_shares import memory_shares
 from penstock.errors import BadInput
 from penstock.models import Discrete
-from penstock.simulate import JoinTrace
 from penstock.simulate.drifting import drift, drift_models, walk, walk_models
 from penstock.simulate.skewed import zipf
+from penstock.simulate.traces import JoinTrace
 from tests.naive.join import NaiveJoin
 from tests.naive.policies import factory
 

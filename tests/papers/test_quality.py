@@ -12,8 +12,8 @@ from papers.quality.cell import BEST, FULL, OPTIMUM, first_row, memory_of, quali
 from papers.quality.streams import Arriving, arriving
 from papers.quality.summary import Quality, Share, gather
 from penstock.engine import Join
-from penstock.simulate import JoinTrace, LookupTrace
 from penstock.simulate.optimum import lfd, most_results
+from penstock.simulate.traces import JoinTrace, LookupTrace
 from tests.marks import long
 
 JOIN = {"stream": "join: zipf", "steps": 400, "share": 0.1, "layout": "unified"}

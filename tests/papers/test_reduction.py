@@ -11,10 +11,11 @@ from papers.theory.reduction import as_join
 from penstock.engine import Join, Lookup
 from penstock.kernel.jit import jit
 from penstock.kernel.policy import REJECT, Configured, Policy
-from penstock.models import Known
-from penstock.simulate import GENERATED, LookupTrace
 from penstock.simulate.flowexpect import FlowExpect
 from penstock.simulate.optimum import lfd, most_results
+from penstock.simulate.traces import LookupTrace
+from penstock.simulate.workloads import GENERATED
+from tests.models.known import Known
 from tests.naive import reduction as naive
 
 KEYS = st.lists(st.integers(-2, 4), max_size=40)

@@ -9,7 +9,7 @@ from papers.quality import everything, plan, recorded
 from papers.quality.plan import AUTO, cells, contenders
 from papers.quality.streams import WINDOW, arriving
 from penstock.errors import BadInput
-from penstock.simulate import JoinTrace, LookupTrace
+from penstock.simulate.traces import JoinTrace, LookupTrace
 
 MADE = {stream.name: stream for stream in everything() if not stream.recorded}
 

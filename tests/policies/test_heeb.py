@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from papers.theory.sampling import sample
 from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk
@@ -53,7 +54,7 @@ def twin_of(kind, alpha, **options):
 
 def draw_steps(models, length, seed):
     """Return one key of each stream a step, as rows of both engines."""
-    streams = [model.sample(length, seed=seed + number) for number, model in enumerate(models)]
+    streams = [sample(model, length, seed=seed + number) for number, model in enumerate(models)]
     return [
         {"stream": stream, "keys": (int(streams[stream][time]),), "time": time}
         for time in range(length)
@@ -85,7 +86,7 @@ def test_joins_as_its_twin(kind, seed, budget, alpha):
 @given(seed=st.integers(0, 10**6), budget=st.integers(1, 6), alpha=st.sampled_from([1.5, 2.5]))
 def test_caches_as_its_twin(kind, seed, budget, alpha):
     models, _ = PAIRS[kind]
-    keys = models[1].sample(80, seed=seed).tolist()
+    keys = sample(models[1], 80, seed=seed).tolist()
     twin = NaiveLookup(twin_of(kind, alpha, caching=True), budget)
     cache = Lookup(f"heeb:alpha={alpha}", budget, model=models[1])
     hits = cache.push(keys).hit

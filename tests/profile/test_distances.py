@@ -5,8 +5,8 @@ from hypothesis import given
 from penstock.engine import Lookup
 from penstock.profile.distances import Distances, Reuse, distances, reuse, stack_distances
 from penstock.profile.ranked import permuted
-from penstock.simulate import GENERATED
 from penstock.simulate.skewed import popularity
+from penstock.simulate.workloads import GENERATED
 from tests.naive import profile as naive
 from tests.profile.streams import few_keys, independent, local
 

@@ -108,7 +108,7 @@ def test_bad_input_is_one_sentence(pages, tmp_path):
         (("--support", 0), "support must be above 0 and at most 1, got 0.0"),
         (("--support", 0.01, "--memory", 5), "memory 5 is too small for any epsilon"),
         (("--support", 0.5, "--memory", 1), "memory 1 is too small for any epsilon"),
-        (("--support", 0.01, "--memory", 0), "memory must be at least 1 key, got 0"),
+        (("--support", 0.01, "--memory", 0), "memory must be a whole number of at least 1, got 0"),
         (("--support", 0.1, "--epsilon", 0.01, "--memory", 9), "cannot both be given"),
         (("--support", 0.1, "--key", "void"), "must hold values, got nothing but nulls"),
         (("--support", 0.1, "--key", "kee"), "has no column 'kee' for the key; did you mean"),

@@ -3,19 +3,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from papers.theory.recovery import fit_squares
 from penstock import BadInput
 from penstock.profile.locality import (
     Weights,
     fit_horizon,
     fit_likelihood,
-    fit_squares,
     lagged_sums,
     least_squares,
     likeliest,
     log_likelihood,
 )
 from penstock.profile.ranked import permuted, rank_keys, whole
-from penstock.simulate import GENERATED
+from penstock.simulate.workloads import GENERATED
 from tests.naive import profile as naive
 from tests.profile.streams import A, B, few_keys, local
 

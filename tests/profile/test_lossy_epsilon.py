@@ -67,5 +67,5 @@ def test_epsilon_stays_below_the_support():
     assert m_to_epsilon(101, lambda epsilon: 1 / epsilon, support=0.01) == 1 / 101
     with pytest.raises(BadInput, match=r"memory 100 is too small.* even 0.00990099 needs 101 keys"):
         m_to_epsilon(100, lambda epsilon: 1 / epsilon, support=0.01)
-    with pytest.raises(BadInput, match="memory must be at least 1 key, got 0"):
+    with pytest.raises(BadInput, match=r"memory must be .* at least 1, got 0"):
         m_to_epsilon(0, lambda epsilon: 1 / epsilon)

@@ -8,9 +8,13 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.errors import BadInput
-from penstock.simulate import Generated, JoinTrace, Scenario, compare, play, summarise
+from penstock.simulate.comparison import compare, summarise
 from penstock.simulate.optimum import full_matched
+from penstock.simulate.player import play
+from penstock.simulate.scenario import Scenario
 from penstock.simulate.skewed import zipf
+from penstock.simulate.traces import JoinTrace
+from penstock.simulate.workloads import Generated
 
 
 def test_rows_that_match_are_counted_once_each():

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from penstock.simulate import JoinTrace, play
 from penstock.simulate.distortion import _parts, exact_tally, tally
 from penstock.simulate.drifting import tower
 from penstock.simulate.optimum import full_results
+from penstock.simulate.player import play
 from penstock.simulate.skewed import gdj, zipf
+from penstock.simulate.traces import JoinTrace
 from tests.simulate.replay import naive_replay
 
 TRACES = {

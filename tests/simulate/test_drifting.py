@@ -8,8 +8,8 @@ from scipy.stats import chisquare, truncnorm
 
 from penstock.errors import BadInput
 from penstock.models import Discrete
-from penstock.simulate import GENERATED
 from penstock.simulate.drifting import drift, floor, noises, roof, tower
+from penstock.simulate.workloads import GENERATED
 
 NAMED = {"tower": tower, "roof": roof, "floor": floor}
 

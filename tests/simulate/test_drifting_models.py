@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from papers.theory.sampling import sample
 from penstock.models import Discrete, Now, Walk, log_likelihood
-from penstock.simulate import GENERATED, Generated
 from penstock.simulate.drifting import drift, drift_models
+from penstock.simulate.workloads import GENERATED, Generated
 from tests.models.futures import assert_frequency
 from tests.naive import models as naive
 
@@ -51,7 +52,7 @@ def test_the_generators_follow_them(name, side):
 
 
 def test_a_walk_starts_at_zero():
-    assert models_of("walk")[1].sample(1, seed=3).tolist() == [0]
+    assert sample(models_of("walk")[1], 1, seed=3).tolist() == [0]
 
 
 @pytest.mark.parametrize(("lag", "speed"), [(0, 1), (4, 1), (-2, 3)])

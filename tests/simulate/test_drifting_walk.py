@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import chisquare, norm
 
 from penstock.errors import BadInput
-from penstock.simulate import GENERATED
 from penstock.simulate.drifting import walk
+from penstock.simulate.workloads import GENERATED
 
 
 def test_shape():

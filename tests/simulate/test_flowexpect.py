@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.kernel.policy import Setup
-from penstock.models import Discrete, Known, Now, Stationary, Trend, Walk
-from penstock.simulate import GENERATED
+from penstock.models import Discrete, Now, Stationary, Trend, Walk
 from penstock.simulate.drifting import roof
 from penstock.simulate.flowexpect import FLOWEXPECT, FlowExpect
 from penstock.simulate.optimum import most_results
+from penstock.simulate.workloads import GENERATED
+from tests.models.known import Known
 from tests.naive import models as naive
 from tests.naive.flowexpect import EXAMPLE_STEPS, flow_expect, sequences, steps_ahead
 
@@ -155,7 +156,7 @@ def test_what_it_refuses():
     still = [Stationary([1], [1.0])] * 2
     with pytest.raises(BadInput, match="'flowexpect' needs the models of both streams"):
         FlowExpect(None, 1)
-    with pytest.raises(BadInput, match="budget must be at least 1, got 0"):
+    with pytest.raises(BadInput, match=r"budget must be .* at least 1, got 0"):
         FlowExpect(still, 0)
     for lookahead in (0, 1001):
         with pytest.raises(BadInput, match="'lookahead' of policy 'flowexpect' must be from 1"):

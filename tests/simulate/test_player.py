@@ -3,12 +3,13 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.kernel.slots import FOREVER
-from penstock.simulate import GENERATED, JoinTrace, LookupTrace, play
 from penstock.simulate.drifting import floor, tower, walk
 from penstock.simulate.flowexpect import FlowExpect
 from penstock.simulate.optimum import full_results
+from penstock.simulate.player import play
 from penstock.simulate.skewed import gdj, zipf
-from penstock.simulate.traces import arrivals
+from penstock.simulate.traces import JoinTrace, LookupTrace, arrivals
+from penstock.simulate.workloads import GENERATED
 from tests.simulate.replay import naive_replay
 
 

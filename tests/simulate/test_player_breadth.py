@@ -7,7 +7,7 @@ twin of HEEB knows only the time before it fits its first models.
 import pytest
 
 from penstock.policies import BUILT_IN
-from penstock.simulate import play
+from penstock.simulate.player import play
 from penstock.simulate.skewed import gdj
 from tests.simulate.replay import naive_replay
 

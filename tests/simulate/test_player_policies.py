@@ -2,9 +2,10 @@ import pytest
 
 from penstock import policies
 from penstock.errors import BadInput
-from penstock.simulate import Generated, Scenario, TraceFile
 from penstock.simulate.flowexpect import FLOWEXPECT
 from penstock.simulate.player import check, choose, suitable
+from penstock.simulate.scenario import Scenario, TraceFile
+from penstock.simulate.workloads import Generated
 
 
 def test_all_parameters_in_force_are_told():

@@ -1,7 +1,8 @@
 import pytest
 
 from penstock.errors import BadInput
-from penstock.simulate import Generated, Scenario, TraceFile
+from penstock.simulate.scenario import Scenario, TraceFile
+from penstock.simulate.workloads import Generated
 
 TOWER = Generated("tower", 100)
 
@@ -50,12 +51,12 @@ def test_runs_have_seeds_of_their_own():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"memory": 0}, "memory must be at least 1, got 0"),
-        ({"warmup": -1}, "warmup must be at least 0, got -1"),
+        ({"memory": 0}, "memory must be .* at least 1, got 0"),
+        ({"warmup": -1}, "warmup must be .* at least 0, got -1"),
         ({"warmup": 100}, "warmup must be below the length of 100, got 100; give"),
         ({"memory": 25}, r"warmup must be below the length of 100, got 100 \(4 x memory\)"),
         ({"within": -1}, "within must be at least 0, got -1"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"seed": -1}, "seed must be .* at least 0, got -1"),
         ({"layout": "splt"}, "unknown layout 'splt'; did you mean 'split'"),
         ({"problem": "join"}, "unknown problem 'join'; did you mean 'joining'"),
         ({"problem": "caching", "within": 3}, "a cache has no window"),

@@ -3,8 +3,9 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.kernel.shape import in_pairs
-from penstock.simulate import GENERATED, Generated, TraceFile, choose_source
+from penstock.simulate.scenario import TraceFile, choose_source
 from penstock.simulate.skewed import gdj
+from penstock.simulate.workloads import GENERATED, Generated
 
 CSV = "key,side,time\n7,a,5\n8,b,5\n7,b,6\n9,a,8\n"
 

@@ -3,7 +3,9 @@
 import pytest
 
 from penstock.errors import BadInput
-from penstock.simulate import Generated, Scenario, TraceFile, compare, summarise
+from penstock.simulate.comparison import compare, summarise
+from penstock.simulate.scenario import Scenario, TraceFile
+from penstock.simulate.workloads import Generated
 
 TIMES = {
     "timestamps": ("2026-01-01T00:00:00", "2026-01-01T00:05:00", "2026-01-01T00:10:01"),

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest, lomax
 
 from penstock.errors import BadInput
-from penstock.simulate import GENERATED
 from penstock.simulate.skewed import popularity, zipf
+from penstock.simulate.workloads import GENERATED
 
 SHAPES = [None, 0.3, 0.75, 1.2, 2.0]
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BadInput
-from penstock.simulate import read_join, read_lookup, tracefiles
-from penstock.simulate.tracefiles import first_bad
+from penstock.simulate import tracefiles
+from penstock.simulate.tracefiles import first_bad, read_join, read_lookup
 from tests.marks import UNFIT
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".parquet.gz"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.kernel.shape import TWO_WAY, all_streams, in_pairs
-from penstock.simulate import JoinTrace, LookupTrace, interleave
+from penstock.simulate.traces import JoinTrace, LookupTrace, interleave
 
 
 def join(side=(0, 1), key=(5, 5), time=(0, 0), **more):

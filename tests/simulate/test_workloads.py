@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penstock.simulate import GENERATED
+from penstock.simulate.workloads import GENERATED
 
 
 def test_names():

@@ -20,9 +20,9 @@ from penstock import extras
 from penstock.cli import app
 from penstock.cli.output import where_to_draw
 from penstock.errors import BadInput
-from penstock.spark import demo
 from penstock.spark.demo import joins as flights
 from penstock.spark.demo import joins as run
+from penstock.spark.demo import show as demo
 from penstock.spark.demo.show import Screen
 
 pytestmark = [
@@ -140,7 +140,7 @@ def test_the_numbers_add_up(made):
         assert each.batches == PARTS
         assert sum(figures.arrived) == made.streams.rows
         assert sum(figures.late) == sum(figures.null_keys) == figures.null_times == 0
-        assert figures.rows_held + sum(figures.expired) + each.let_go == made.streams.rows
+        assert figures.rows_held + sum(figures.expired) + each.evicted == made.streams.rows
         assert 0 < figures.matches < made.full
         assert made.recall(each) == figures.matches / made.full
         # Twice the margin: an honest interval misses now and then.
@@ -220,7 +220,7 @@ def test_without_flights(monkeypatch, tmp_path):
 
 
 def test_the_command_prints_one_object(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(demo, "run_demo", lambda watcher, months: made)
+    monkeypatch.setattr(run, "run_demo", lambda watcher, months: made)
     result = CliRunner().invoke(app, ["demo", "--json", "--out", str(tmp_path)])
     assert (result.exit_code, result.stderr) == (0, "")
     report = json.loads(result.stdout)

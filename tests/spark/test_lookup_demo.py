@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from penstock.cli import app
-from penstock.spark import demo
+from penstock.spark.demo import lookups as demo
 from penstock.spark.demo.lookups import POLICIES, write_flights
 
 pytestmark = [
@@ -53,7 +53,7 @@ def test_every_flight_is_counted_once(made, flights):
 
 def test_what_it_shows(made):
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(demo.lookups_table(made), demo.lookups_moral(made))
+    console.print(demo.table(made), demo.moral(made))
     text = console.export_text()
     assert "…" not in text
     for run in made.runs:

@@ -274,5 +274,5 @@ def test_options_out_of_range(spark):
         with pytest.raises(BadInput, match=said):
             profile(frame, "key", "at", **options)
     stream = spark.readStream.format("rate").load()
-    with pytest.raises(BadInput, match="needs a folder for what it knows so far; pass checkpoint="):
+    with pytest.raises(BadInput, match="needs a folder for the profile so far; pass checkpoint="):
         profile(stream, "value", "timestamp")

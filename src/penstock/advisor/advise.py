@@ -18,9 +18,9 @@ from ..kernel.gains import GOALS, PAIRS
 from ..kernel.policy import CACHING, JOINING
 from ..numeric import Ints
 from ..profile.popularity import fit_zipf
-from ..simulate import cores, read_lookup, read_pair
+from ..simulate.pool import cores
 from ..simulate.scenario import check_within, read_within
-from ..simulate.tracefiles import row_bytes
+from ..simulate.tracefiles import read_lookup, read_pair, row_bytes
 from .advice import PAYLOAD, Advice, Streams
 from .curves import (
     BESIDE,
@@ -306,11 +306,11 @@ def check_streams(side: NDArray, key: Ints, time: Ints, within: int | None) -> N
     if not len(left) or not len(right):
         raise BadInput("both streams must have rows with a key and a time, and one has none")
     if not np.isin(left, right).any():
-        refuse_strangers(len(left), len(right))
+        refuse_disjoint(len(left), len(right))
     check_span(int(time[-1] - time[0]), within)
 
 
-def refuse_strangers(left: int, right: int) -> None:
+def refuse_disjoint(left: int, right: int) -> None:
     """Refuse streams that have no key in common."""
     raise BadInput(
         f"the streams have no key in common ({left:,} keys on the left, {right:,} on the right), "

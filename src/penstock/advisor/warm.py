@@ -2,8 +2,9 @@
 
 In one process Numba compiles one function after another, so that the first advice on a machine
 would leave all cores but one idle for half a minute. Here a second process begins at the other end
-of the list. What either has compiled is kept on disk, and whoever comes second to a kernel
-waits for the first (`kernel.jit`); so nothing is compiled twice, and nothing is lost if one dies.
+of the list. What either has compiled is kept on disk, and the process that comes second to a
+kernel waits for the first (`kernel.jit`); so nothing is compiled twice, and nothing is lost if one
+of them ends early.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from ..engine import Join, Lookup
 from ..kernel.gains import PAIRS
 from ..kernel.jit import cache_folder, source_hash
 from ..kernel.policy import JOINING
-from ..simulate import cores
+from ..simulate.pool import cores
 
 FEW = 3  # policies that are not worth a second process
 

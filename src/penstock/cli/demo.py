@@ -32,27 +32,28 @@ def demo(
 
 
 def _join(months: int, out: Path, as_json: bool) -> None:
-    from ..spark import demo
+    from ..spark.demo import show
+    from ..spark.demo.joins import run_demo
 
-    picture = where_to_draw(out, demo.NAME)
-    with demo.watching() as watcher:
-        made = demo.run_demo(watcher, months)
-    demo.draw(made, picture)
+    picture = where_to_draw(out, show.NAME)
+    with show.watching() as watcher:
+        made = run_demo(watcher, months)
+    show.draw(made, picture)
     if as_json:
-        show_made(demo.summarise(made, picture))
+        show_made(show.summarise(made, picture))
     else:
-        show_made(demo.comparison(made), demo.moral(made), f"Picture: {picture}")
+        show_made(show.comparison(made), show.moral(made), f"Picture: {picture}")
 
 
 def _lookup(months: int, out: Path, as_json: bool) -> None:
-    from ..spark import demo
+    from ..spark.demo import lookups
 
-    with demo.telling() as doing:
-        found = demo.run_lookups(doing, months)
+    with lookups.telling() as doing:
+        found = lookups.run_lookups(doing, months)
     if as_json:
-        show_made(demo.summarise_lookups(found))
+        show_made(lookups.summarise(found))
     else:
-        show_made(demo.lookups_table(found), demo.lookups_moral(found))
+        show_made(lookups.table(found), lookups.moral(found))
 
 
 def _precision(months: int, out: Path, as_json: bool) -> None:

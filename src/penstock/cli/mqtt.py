@@ -19,7 +19,7 @@ TOO_WIDE = 1  # the exit code of an answer that is wider than the query asks
 
 # Where the broker is, and how it identifies us.
 Address = Annotated[str, option("mqtt://HOST:PORT, or mqtts:// for TLS.", "ADDRESS", "--broker")]
-User = Annotated[str | None, option("Who we are. [$PENSTOCK_MQTT_USER]", "NAME")]
+User = Annotated[str | None, option("The user name. [$PENSTOCK_MQTT_USER]", "NAME")]
 PasswordFile = Annotated[
     str | None, option("A file with the password. [$PENSTOCK_MQTT_PASSWORD]", "FILE")
 ]

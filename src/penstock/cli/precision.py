@@ -76,7 +76,7 @@ def replay_precision(
     """Run a width rule on recorded readings, and compare it with the best fixed width."""
     from ..errors import BadInput
     from ..precision.simulator import Recorded, Workload, best_fixed, replay, typical_step
-    from ..simulate import read_readings
+    from ..simulate.tracefiles import read_readings
 
     workload = Workload(
         1.0 if period is None else period, delta or 0.0, delta_variation, rho, query, asked,

@@ -22,7 +22,7 @@ def profile(
     from ..profile.stream_profile import profile as make_profile
     from ..report import profile as page
     from ..report import where_to_write
-    from ..simulate import read_stream
+    from ..simulate.tracefiles import read_stream
 
     target = None if html is None else where_to_write(html)
     trace, times = read_stream(file, key=key, time=time)
@@ -47,7 +47,7 @@ def count(
 ) -> None:
     """Find the frequent keys of a file, with bounds on their counts."""
     from ..profile import frequent_keys
-    from ..simulate import read_keys
+    from ..simulate.tracefiles import read_keys
 
     rows = read_keys(file, key=key)
     made = frequent_keys.count_keys(rows, Path(file).name, key, support, epsilon, memory)

@@ -6,12 +6,12 @@ import os
 import re
 import signal
 import sys
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from ..errors import BadInput, PenstockError
+from ..errors import PenstockError
 
 LONGEST = 2000  # characters of a complaint, which may quote what a file holds
 
@@ -23,7 +23,6 @@ class Commands(TyperGroup):
     """Commands whose errors are one sentence on standard error, and exit code 2."""
 
     program = "penstock"  # the name before the sentence
-    moved: ClassVar[dict[str, str]] = {}  # commands that this program no longer has, and the reason
 
     def main(self, *args: Any, **extra: Any) -> Any:
         try:
@@ -42,8 +41,6 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Find a command, and keep its help from saying that flags are of type bool."""
-        if cmd_name in self.moved:
-            raise BadInput(self.moved[cmd_name])
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             _hide_types_of_flags(found, ctx)
@@ -83,15 +80,8 @@ def _hidden(params: list[Any]) -> list[Any]:
     return params
 
 
-class _Penstock(Commands):
-    moved: ClassVar[dict[str, str]] = {
-        "reproduce": "'penstock reproduce' is now 'python -m papers reproduce' in the repository",
-        "bench": "'penstock bench quality' is now 'python -m papers quality' in the repository",
-    }
-
-
 app = typer.Typer(
-    cls=_Penstock,
+    cls=Commands,
     help="Stream joins and stream caches inside a hard memory budget.",
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import BadInput
-from ..precision.rounding import check_number
+from ..numeric import check_number
 from ..precision.wire import SourceClient
 from ..precision.wire.messages import check_name
 

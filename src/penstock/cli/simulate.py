@@ -8,7 +8,7 @@ from .output import AsJson, Seed, Within, flag, following, option, show_made
 if TYPE_CHECKING:  # both take long to import
     from rich.table import Table
 
-    from ..simulate import Comparison
+    from ..simulate.comparison import Comparison
 
 WHAT = {"joining": "results", "caching": "hits"}
 BAR = 20  # characters
@@ -53,7 +53,8 @@ def simulate(
 ) -> None:
     """Replay a workload or a trace under several policies, and compare them."""
     from ..report import comparison, where_to_write
-    from ..simulate import Scenario, choose_source, compare, summarise
+    from ..simulate.comparison import compare, summarise
+    from ..simulate.scenario import Scenario, choose_source
 
     page = None if html is None else where_to_write(html)
     source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
@@ -74,7 +75,7 @@ def _table(made: "Comparison") -> "Table":
     from rich.text import Text
 
     from ..report.comparison import HINDSIGHT, reached
-    from ..simulate import summarise
+    from ..simulate.comparison import summarise
 
     report = summarise(made, rows=True)
     scores = report["policies"]

@@ -24,7 +24,7 @@ from rich.text import Text
 from ..extras import need, nycflights_folder
 from ..precision import Recorded, Simulated, Workload, best_fixed, replay
 from ..precision.rule import ASKED
-from ..simulate import read_readings
+from ..simulate.tracefiles import read_readings
 
 DELTAS = (1.0, 8.0)  # °C: queries that need a precise answer, and queries that do not
 VARIATION = 0.5

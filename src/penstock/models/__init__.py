@@ -1,8 +1,8 @@
-"""Models of streams: Pr(X_{t+d} = v | history), samples, fits, and the benefit of keeping a row.
+"""Models of streams: Pr(X_{t+d} = v | history), fits, and the benefit of keeping a row.
 
 - `model.py`: what every model offers, and what their fits share.
-- `cells.py`: values as multiples of a unit, and distributions of them.
-- `independent.py`: `Stationary`, `Trend` and `Known`, the certain future.
+- `cells.py`: whole numbers, and distributions of them.
+- `independent.py`: `Stationary` and `Trend`.
 - `walk.py`: `Walk`. `autoregression.py`: `Ar1` and `Seasonal`.
 - `choice.py`: `best` chooses the family of a stream.
 - `curves.py`: what HEEB needs, how long rows are held and tables of their benefit.
@@ -11,14 +11,13 @@
 from .autoregression import Ar1, Seasonal
 from .cells import Discrete
 from .choice import best
-from .independent import Known, Stationary, Trend
+from .independent import Stationary, Trend
 from .model import Model, Now, log_likelihood
 from .walk import Walk
 
 __all__ = [
     "Ar1",
     "Discrete",
-    "Known",
     "Model",
     "Now",
     "Seasonal",

@@ -1,10 +1,9 @@
 """First-order autoregression, around a constant mean (`Ar1`) or around a season (`Seasonal`).
 
-`Ar1` is x_t = phi0 + phi1 x_{t-1} + N(0, sigma), read to the nearest unit. The value itself is a
-real number; its key is the nearest multiple of the unit. Only keys of the past are known, so the
-last key stands for the last value. This is exact to half a unit, which is little if sigma is a few
-units. Source: section 8 (REAL) of Xie, Yang and Chen, "On Joining and Caching Stochastic Streams"
-(SIGMOD 2005).
+`Ar1` is x_t = phi0 + phi1 x_{t-1} + N(0, sigma), rounded. The value itself is a real number; its
+key is the nearest whole number. Only keys of the past are known, so the last key stands for the
+last value. This is exact to a half, which is little if sigma is more than a few. Source: section 8
+(REAL) of Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005).
 
 `Seasonal` goes beyond the papers, for temperatures and loads: x_t = season(t) + r_t, where
 season(t) = mean + sum over h of a_h cos(2 pi h t / period) + b_h sin(2 pi h t / period), and
@@ -15,18 +14,15 @@ the AR(1) is removed first. Without a season the periodogram of the residual is 
 ordinate divided by their mean is exponential; the largest must be too large for chance.
 """
 
-from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..kernel.options import at_least
-from ..kernel.rng import source
-from ..numeric import Estimate, Floats, minimum
-from .cells import TAIL, Grid, cell_mass, finite, on_grid, positive, to_cells, to_values
-from .model import Fit, History, Regression, fitted, last, now, regress, steps, values_between
+from ..numeric import Estimate, Floats, check_number, minimum
+from .cells import TAIL, Ints, cell_mass, to_cells, whole_numbers
+from .model import Fit, History, fitted, last, regress, steps, values_between
 
 LEAST = 10  # values to fit three parameters to
 SEASON_LEAST = 20  # values
@@ -40,14 +36,11 @@ class Autoregression:
     """x_t = season(t) + r_t, where r_t = phi r_{t-1} + N(0, sigma)."""
 
     family: ClassVar[str]
-    independent: ClassVar[bool] = False
-    timeless: ClassVar[bool]
 
-    def __init__(self, mean: float, phi: float, sigma: float, unit: float) -> None:
+    def __init__(self, mean: float, phi: float, sigma: float) -> None:
         self.mean = mean
         self.phi = phi
-        self.sigma = positive("sigma", sigma)
-        self.unit = positive("unit", unit)
+        self.sigma = check_number("sigma", sigma, 0, above=True)
 
     def season(self, time: Any) -> Floats:
         """Return the mean value at a time."""
@@ -70,106 +63,90 @@ class Autoregression:
 
     def prob(self, v: Any, d: Any, history: History) -> Floats:
         """Return the mass around v of the normal that x_{t+d} follows, given the last value."""
-        cell, on = to_cells(v, self.unit)
+        cell, on = to_cells(v)
         ahead = steps(d)
-        mean = self.mean_after(ahead, history)
-        p = cell_mass(cell, mean / self.unit, self.sd_after(ahead) / self.unit)
+        p = cell_mass(cell, self.mean_after(ahead, history), self.sd_after(ahead))
         return np.where(on, p, 0.0)[()]
-
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
-        """Return the continuation of the stream; without a history, it starts from the long run."""
-        at_least("length", length, 0)
-        end = now(history)
-        push = self.sigma * source(seed).standard_normal(length)
-        off = 0.0
-        if end.value is None:
-            push[:1] /= np.sqrt(1 - self.phi**2)
-        else:
-            off = float(end.value - self.season(end.time))
-        course = accumulate(push.tolist(), lambda x, by: self.phi * x + by, initial=off)
-        x = self.season(end.time + 1 + np.arange(length)) + np.array(list(course)[1:])
-        return to_values(np.rint(x / self.unit), self.unit)
 
     def support(self, most: int, history: History) -> np.ndarray:
         """Return the values within `TAIL` standard deviations of the mean."""
-        ahead, unit = np.arange(1, most + 1), self.unit
+        ahead = np.arange(1, most + 1)
         mean, reach = self.mean_after(ahead, history), TAIL * self.sd_after(ahead)
-        low, high = np.floor((mean - reach).min() / unit), np.ceil((mean + reach).max() / unit)
-        return values_between(int(low), int(high), unit)
+        low, high = np.floor((mean - reach).min()), np.ceil((mean + reach).max())
+        return values_between(int(low), int(high))
 
 
 class Ar1(Autoregression):
     """Values that return to a mean, part of the way at each step.
 
-    >>> temperature = Ar1(phi0=5.59, phi1=0.72, sigma=4.23, unit=0.1)
-    >>> round(temperature.mean, 2), round(temperature.sd, 2)
-    (19.96, 6.1)
-    >>> temperature.prob([20.7, 20.75], d=1, history=[21.0]).round(4).tolist()
+    >>> temperature = Ar1(phi0=55.9, phi1=0.72, sigma=42.3)  # in tenths of a degree
+    >>> round(temperature.mean, 1), round(temperature.sd, 1)
+    (199.6, 61.0)
+    >>> temperature.prob([207, 207.5], d=1, history=[210]).round(4).tolist()
     [0.0094, 0.0]
     """
 
     family: ClassVar[str] = "ar1"
-    timeless: ClassVar[bool] = True
 
-    def __init__(self, phi0: float, phi1: float, sigma: float, unit: float = 1) -> None:
-        self.phi0, self.phi1 = finite("phi0", phi0), check_phi("phi1", phi1)
-        super().__init__(self.phi0 / (1 - self.phi1), self.phi1, sigma, unit)
+    def __init__(self, phi0: float, phi1: float, sigma: float) -> None:
+        self.phi0, self.phi1 = check_number("phi0", phi0), check_phi("phi1", phi1)
+        super().__init__(self.phi0 / (1 - self.phi1), self.phi1, sigma)
 
     def __repr__(self) -> str:
         phi = f"phi0={self.phi0:g}, phi1={self.phi1:g}"
-        return f"Ar1({phi}, sigma={self.sigma:g}, unit={self.unit:g})"
+        return f"Ar1({phi}, sigma={self.sigma:g})"
 
     @classmethod
-    def fit(cls, data: ArrayLike, unit: float | None = None) -> Fit:
+    def fit(cls, data: ArrayLike) -> Fit:
         """Regress each value on the one before: the likeliest parameters, given the first value.
 
-        >>> fit = Ar1.fit(Ar1(2, 0.8, 5).sample(3000, seed=1))
-        >>> {name: round(value, 1) for name, (value, _) in fit.parameters.items()}
-        {'phi0': 2.0, 'phi1': 0.8, 'sigma': 5.0}
+        >>> data = [10.0]
+        >>> for push in np.random.default_rng(1).normal(0, 5, 3000):
+        ...     data.append(2 + 0.8 * data[-1] + push)
+        >>> model = Ar1.fit(np.rint(data)).model
+        >>> round(model.phi1, 1), round(model.sigma, 1)
+        (0.8, 5.0)
         """
-        grid = on_grid(data, unit, LEAST)
-        x = grid.values.astype(np.float64)
+        values = whole_numbers(data, LEAST)
+        x = values.astype(np.float64)
         if (x == x[0]).all():
-            raise BadInput(f"data must vary, got {grid.values[0]} every time")
+            raise BadInput(f"data must vary, got {values[0]} every time")
         line = regress(x[1:], np.ones(len(x) - 1), x[:-1])
         phi0, phi1 = line.coefficient.tolist()
-        sigma = sigma_of(line.variance, grid.unit, len(x) - 1)
-        model = cls(phi0, check_phi("phi1 of the data", phi1), sigma.value, grid.unit)
-        errors = line.error.tolist()
-        parameters = {"phi0": Estimate(phi0, errors[0]), "phi1": Estimate(phi1, errors[1])}
-        return fitted(model, parameters | {"sigma": sigma}, grid, 3)
+        sigma = sigma_of(line.variance)
+        model = cls(phi0, check_phi("phi1 of the data", phi1), sigma)
+        return fitted(model, values, 3, added=Estimate(phi1, float(line.error[1])))
 
 
 def check_phi(name: str, phi: float) -> float:
     """Return phi if values return to their mean with it."""
-    if not abs(finite(name, phi)) < 1:
+    if not abs(check_number(name, phi)) < 1:
         raise BadInput(f"{name} must lie between -1 and 1, got {phi:.6g}; at 1 it is a Walk")
     return float(phi)
 
 
-def sigma_of(variance: float, unit: float, count: int) -> Estimate:
-    """Return sigma from the residual variance of a regression of `count` rounded values."""
-    sigma = float(np.sqrt(max(variance - unit**2 / 12, 0.0)))  # Sheppard's correction
-    if sigma < unit / 4:
+def sigma_of(variance: float) -> float:
+    """Return sigma from the residual variance of a regression of rounded values."""
+    sigma = float(np.sqrt(max(variance - 1 / 12, 0.0)))  # Sheppard's correction
+    if sigma < 0.25:
         raise BadInput(
-            f"data must leave a sigma of at least a quarter of the unit {unit:g},"
-            f" got {sigma:.3g}; pass a finer unit= or use a Trend"
+            f"data must leave a sigma of at least a quarter, got {sigma:.3g};"
+            " take a finer unit, or use a Trend"
         )
-    return Estimate(sigma, float(sigma / np.sqrt(2 * count)))
+    return sigma
 
 
 class Seasonal(Autoregression):
     """Harmonics of a period with an AR(1) around them.
 
-    >>> year = Seasonal(365.25, mean=20, cosines=[6], sines=[0], phi=0.6, sigma=4, unit=0.1)
+    >>> year = Seasonal(365.25, mean=200, cosines=[60], sines=[0], phi=0.6, sigma=40)
     >>> year.season([0, 365.25 / 2]).round(6).tolist()
-    [26.0, 14.0]
-    >>> year.prob(26, d=1, history=[26.0]).round(4)
+    [260.0, 140.0]
+    >>> year.prob(260, d=1, history=[260]).round(4)
     np.float64(0.01)
     """
 
     family: ClassVar[str] = "seasonal"
-    timeless: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -179,7 +156,6 @@ class Seasonal(Autoregression):
         sines: ArrayLike,
         phi: float,
         sigma: float,
-        unit: float = 1,
     ) -> None:
         self.period = check_period(period)
         self.cosines = np.asarray(cosines, dtype=np.float64)
@@ -189,11 +165,11 @@ class Seasonal(Autoregression):
                 f"cosines and sines must be lists of one length, got shapes"
                 f" {self.cosines.shape} and {self.sines.shape}"
             )
-        super().__init__(finite("mean", mean), check_phi("phi", phi), sigma, unit)
+        super().__init__(check_number("mean", mean), check_phi("phi", phi), sigma)
 
     def __repr__(self) -> str:
         waves = f"cosines={self.cosines.round(4).tolist()}, sines={self.sines.round(4).tolist()}"
-        around = f"phi={self.phi:g}, sigma={self.sigma:g}, unit={self.unit:g}"
+        around = f"phi={self.phi:g}, sigma={self.sigma:g}"
         return f"Seasonal(period={self.period:g}, mean={self.mean:g}, {waves}, {around})"
 
     def season(self, time: Any) -> Floats:
@@ -202,31 +178,32 @@ class Seasonal(Autoregression):
         return self.mean + cosine @ self.cosines + sine @ self.sines
 
     @classmethod
-    def fit(cls, data: ArrayLike, period: float | None = None, unit: float | None = None) -> Fit:
+    def fit(cls, data: ArrayLike, period: float | None = None) -> Fit:
         """Regress each value on the one before and on the waves at its time.
 
         Without a period, it is found with a periodogram. The number of harmonics is the one with
         the lowest BIC.
 
-        >>> day = Seasonal(24, mean=100, cosines=[30], sines=[10], phi=0.5, sigma=5)
-        >>> fit = Seasonal.fit(day.sample(1000, seed=1), period=24)
-        >>> len(fit.model.cosines), round(fit.model.phi, 1)
-        (1, 0.5)
+        >>> day = 100 + 30 * np.cos(2 * np.pi / 24 * np.arange(1000))
+        >>> noise = np.random.default_rng(1).normal(0, 5, 1000)
+        >>> fit = Seasonal.fit(np.rint(day + noise), period=24)
+        >>> len(fit.model.cosines), round(abs(fit.model.phi), 1)
+        (1, 0.0)
         """
-        grid = on_grid(data, unit, SEASON_LEAST)
-        known, length = period is not None, len(grid.values)
-        cycle = check_period(period) if period is not None else find_period(grid.values)
+        values = whole_numbers(data, SEASON_LEAST)
+        known, length = period is not None, len(values)
+        cycle = check_period(period) if period is not None else find_period(values)
         if cycle > length / 2:
             raise BadInput(f"period must fit twice into the data, {length} values, got {cycle:g}")
         # At whole steps, waves of half the period and less look like slower ones.
         most = max(1, min(MOST, int(np.ceil(cycle / 2)) - 1, (length - 4) // 4))
-        fits = [fit_harmonics(grid, cycle, count, known) for count in range(1, most + 1)]
+        fits = [fit_harmonics(values, cycle, count, known) for count in range(1, most + 1)]
         return min(fits, key=lambda fit: fit.bic)
 
 
 def check_period(period: float) -> float:
     """Return the period if it is longer than two steps."""
-    if not positive("period", period) > 2:
+    if not check_number("period", period, 0, above=True) > 2:
         raise BadInput(f"period must be above 2 steps, got {period!r}")
     return float(period)
 
@@ -237,24 +214,20 @@ def _waves(time: np.ndarray, period: float, harmonics: int) -> tuple[Floats, Flo
     return np.cos(angle), np.sin(angle)
 
 
-def fit_harmonics(grid: Grid, period: float, harmonics: int, known: bool) -> Fit:
+def fit_harmonics(values: Ints, period: float, harmonics: int, known: bool) -> Fit:
     """Return the fit with this many harmonics; `known`: the period was not fitted."""
-    x = grid.values.astype(np.float64)
+    x = values.astype(np.float64)
     cosine, sine = _waves(np.arange(1, len(x)), period, harmonics)
     line = regress(x[1:], np.ones(len(x) - 1), x[:-1], *cosine.T, *sine.T)
     phi = check_phi("phi of the data", float(line.coefficient[1]))
-    sigma = sigma_of(line.variance, grid.unit, len(x) - 1)
-    plain, error = _unfold(line.coefficient, period), _unfolded_error(line, period)
+    sigma = sigma_of(line.variance)
+    plain = _unfold(line.coefficient, period)
     cosines, sines = plain[2 : 2 + harmonics], plain[2 + harmonics :]
-    model = Seasonal(period, plain[0], cosines, sines, phi, sigma.value, grid.unit)
-    waves = [f"{wave}{h}" for wave in ("cos", "sin") for h in range(1, harmonics + 1)]
-    estimates = (Estimate(float(a), float(e)) for a, e in zip(plain, error))
-    parameters = dict(zip(["mean", "phi", *waves], estimates))
-    parameters |= {"sigma": sigma, "period": Estimate(period)}
+    model = Seasonal(period, plain[0], cosines, sines, phi, sigma)
     free = 3 + 2 * harmonics + (0 if known else 1)
     plural = "s" if harmonics > 1 else ""
     detail = f"period {period:.6g}, {harmonics} harmonic{plural}"
-    return fitted(model, parameters, grid, free, detail)
+    return fitted(model, values, free, detail)
 
 
 def _unfold(coefficient: Floats, period: float) -> Floats:
@@ -268,17 +241,6 @@ def _unfold(coefficient: Floats, period: float) -> Floats:
     wave = coefficient[2 : 2 + half] - 1j * coefficient[2 + half :]
     wave = wave / (1 - phi * np.exp(-1j * w))
     return np.concatenate([[coefficient[0] / (1 - phi), phi], wave.real, -wave.imag])
-
-
-def _unfolded_error(line: Regression, period: float) -> Floats:
-    """Return the standard errors after `_unfold`, to first order (the delta method)."""
-    at, slope = line.coefficient, []
-    for place, error in enumerate(line.error):
-        nudge = np.zeros(len(at))
-        nudge[place] = max(error, 1e-12) * 1e-3
-        slope.append((_unfold(at + nudge, period) - _unfold(at - nudge, period)) / nudge[place] / 2)
-    turn = np.array(slope).T
-    return np.sqrt(np.diag(turn @ line.covariance @ turn.T))
 
 
 def find_period(data: np.ndarray) -> float:

@@ -1,27 +1,27 @@
-"""Values as whole multiples of a unit, and distributions of them: cell k is the value k * unit.
+"""Whole numbers, and distributions of them; other numbers as multiples of a unit.
 
-Keys are compared for equality, so a model must give probabilities of values, not densities. A
-temperature read to a tenth of a degree has the unit 0.1, and 20.7 is cell 207.
+Keys are compared for equality, so a model must give probabilities of values, not densities. Models
+are about whole numbers: a temperature of 20.7, read to a tenth of a degree, is 207 of its unit.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import BadInput
 from ..kernel.options import at_least
-from ..numeric import Floats, normal_below, root
+from ..numeric import Floats, check_number, normal_below, root
 
 Ints = NDArray[np.int64]
 
 OFF = 1e-4  # largest distance from a cell, in units: 32-bit floats are no more exact
 FINEST = 6  # decimals tried to find a unit
-FARTHEST = 2.0**61  # distance from 0, in units; steps between values must fit in 64 bits
+FARTHEST = 2.0**61  # distance from 0; steps between values must fit in 64 bits
 WIDEST = 1 << 22  # largest number of cells of a table of probabilities
 ONE = 1e-9  # largest difference between the sum of all masses and 1
 ZERO = 1e-6  # largest distance of the mean from zero, in standard deviations
@@ -70,44 +70,33 @@ def find_unit(name: str, data: ArrayLike) -> float:
         return float(max(int(np.gcd.reduce(near)), 1) / 10**decimals)
     raise BadInput(
         f"{name} must be multiples of one unit, got numbers finer than {10.0**-FINEST:g};"
-        " pass unit= or round them"
+        " round them"
     )
 
 
-class Grid(NamedTuple):
-    """Data on their cells."""
+def whole_numbers(data: ArrayLike, least: int = 2) -> Ints:
+    """Return data of at least so many whole numbers; reject anything else.
 
-    values: np.ndarray
-    cell: Ints
-    unit: float
-
-
-def on_grid(data: ArrayLike, unit: float | None, least: int = 2) -> Grid:
-    """Return data on the cells of a unit: the given one, or the largest that fits the data.
-
-    >>> on_grid([20.7, 20.9], unit=None).cell
-    array([207, 209])
+    >>> whole_numbers([3.0, 4.0])
+    array([3, 4])
     """
     values = numbers("data", data)
     if len(values) < least:
         raise BadInput(f"data must hold at least {least} values, got {len(values)}")
-    unit = find_unit("data", values) if unit is None else positive("unit", unit)
-    cell = data_cells(values, unit)
-    return Grid(to_values(cell, unit), cell, unit)
-
-
-def positive(name: str, value: float) -> float:
-    """Return a number if it is above 0 and finite."""
-    if not _is_number(value) or not 0 < value < np.inf:
-        raise BadInput(f"{name} must be a number above 0, got {value!r}")
-    return float(value)
-
-
-def finite(name: str, value: float) -> float:
-    """Return a number if it is finite."""
-    if not _is_number(value) or not np.isfinite(value):
-        raise BadInput(f"{name} must be a finite number, got {value!r}")
-    return float(value)
+    cell, on = to_cells(values)
+    far = np.abs(cell.astype(np.float64)) > FARTHEST
+    if far.any():
+        raise BadInput(
+            f"data must lie within {FARTHEST:g} of 0, got {values[np.argmax(far)]};"
+            " such keys are names rather than numbers: no model of values fits them"
+        )
+    if not on.all():
+        row = int(np.argmin(on))
+        raise BadInput(
+            f"data must be whole numbers, got {values[row]} at place {row};"
+            " divide them by their unit, or round them"
+        )
+    return cell
 
 
 def wanted(v: Any) -> np.ndarray:
@@ -117,7 +106,7 @@ def wanted(v: Any) -> np.ndarray:
     return many
 
 
-def to_cells(values: Any, unit: float) -> tuple[Ints, NDArray[np.bool_]]:
+def to_cells(values: Any, unit: float = 1) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the nearest cells of values, and which values lie on their cell.
 
     >>> to_cells([20.7, 20.75], unit=0.1)
@@ -133,39 +122,6 @@ def to_cells(values: Any, unit: float) -> tuple[Ints, NDArray[np.bool_]]:
     return cell, inside & (np.abs(exact - cell) < OFF)
 
 
-def data_cells(data: np.ndarray, unit: float) -> Ints:
-    """Return the cells of data; reject a value that lies between two cells."""
-    cell, on = to_cells(data, unit)
-    far = np.abs(cell.astype(np.float64)) > FARTHEST
-    if far.any():
-        raise BadInput(
-            f"data must lie within {FARTHEST:g} units of 0, got {data[np.argmax(far)]};"
-            " such keys are names rather than numbers: no model of values fits them"
-        )
-    if not on.all():
-        row = int(np.argmin(on))
-        raise BadInput(
-            f"data must be multiples of the unit {unit:g}, got {data[row]} at place {row};"
-            " pass another unit= or round the data"
-        )
-    return cell
-
-
-def to_values(cell: Any, unit: float) -> np.ndarray:
-    """Return the values of cells: integers if the unit is a whole number.
-
-    >>> to_values([207], unit=0.1)  # and not 20.700000000000003
-    array([20.7])
-    """
-    many = np.asarray(cell)
-    if unit == int(unit):
-        return many.astype(np.int64) * int(unit)
-    parts = round(1 / unit)
-    if parts and abs(parts * unit - 1) < 1e-12:
-        return many / parts
-    return many * unit
-
-
 @contextmanager
 def spanning(cells: int) -> Iterator[None]:
     """Let tables of probabilities span at most so many cells meanwhile: each takes some 130 bytes.
@@ -174,7 +130,7 @@ def spanning(cells: int) -> Iterator[None]:
     ...     check_span("data", 0, 10)
     Traceback (most recent call last):
     ...
-    penstock.errors.BadInput: data must span at most 10 units, got 11; pass a coarser unit=
+    penstock.errors.BadInput: data must span at most 10 units, got 11; take a coarser unit
     """
     before = _widest.set(cells)
     try:
@@ -198,7 +154,7 @@ def check_span(what: str, lowest: int, highest: int) -> None:
     """Reject a range too wide for a table of probabilities."""
     span, widest = int(highest) - int(lowest) + 1, _widest.get()
     if span > widest:
-        raise BadInput(f"{what} must span at most {widest} units, got {span}; pass a coarser unit=")
+        raise BadInput(f"{what} must span at most {widest} units, got {span}; take a coarser unit")
 
 
 def _reject_other_kinds(name: str, values: np.ndarray) -> None:
@@ -211,10 +167,6 @@ def _reject_other_kinds(name: str, values: np.ndarray) -> None:
         )
     if values.dtype.kind == "u" and values.size and values.max() > np.iinfo(np.int64).max:
         raise BadInput(f"{name} must fit in 64 bits with a sign, got {values.max()}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,7 +203,7 @@ class Discrete:
         np.float64(0.382925)
         """
         at_least("bound of the noise", bound, 0)
-        positive("sd of the noise", sd)
+        check_number("sd of the noise", sd, 0, above=True)
         mass = cell_mass(np.arange(-bound, bound + 1), 0, sd)
         return cls(-bound, mass / mass.sum())
 
@@ -272,8 +224,8 @@ class Discrete:
         >>> round(Discrete.rounded(0.5, 1).mean, 9)
         0.5
         """
-        finite("mean", mean)
-        positive("sd", sd)
+        check_number("mean", mean)
+        check_number("sd", sd, 0, above=True)
         low, high = int(np.floor(mean - TAIL * sd)), int(np.ceil(mean + TAIL * sd))
         check_span("a rounded normal", low, high)
         mass = cell_mass(np.arange(low, high + 1), mean, sd)

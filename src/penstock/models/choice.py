@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..numeric import chi_square_above
+from ..numeric import Estimate, chi_square_above
 from . import walk
 from .autoregression import Ar1, Seasonal, check_period
-from .cells import on_grid
+from .cells import whole_numbers
 from .independent import COUNTED, NOISES, Stationary, Trend
 from .model import Fit
 from .walk import Walk
@@ -55,13 +55,12 @@ class Choice:
     candidates: list[FamilyFit]
 
 
-def best(data: ArrayLike, period: float | None = None, unit: float | None = None) -> Choice:
+def best(data: ArrayLike, period: float | None = None) -> Choice:
     """Fit every family to a stream and return the best one, with all candidates.
 
     period: of the season, in steps; found from the data if it is not given.
-    unit: all values are multiples of it; found from the data if it is not given.
 
-    >>> choice = best(Walk.normal(drift=0, sd=1).sample(2000, seed=1))
+    >>> choice = best(np.cumsum(np.random.default_rng(1).normal(0, 1, 2000).round()))
     >>> choice.fit.name
     'walk (normal steps)'
     >>> [each.name for each in choice.candidates if not each.against][:3]
@@ -69,10 +68,10 @@ def best(data: ArrayLike, period: float | None = None, unit: float | None = None
     """
     if period is not None:
         check_period(period)
-    grid = on_grid(data, unit, LEAST)
-    if (grid.cell == grid.cell[0]).all():
-        raise BadInput(f"data must vary, got {grid.values[0]} every time")
-    tried = [_try(name, fit, grid.values) for name, fit in _families(grid.unit, period)]
+    values = whole_numbers(data, LEAST)
+    if (values == values[0]).all():
+        raise BadInput(f"data must vary, got {values[0]} every time")
+    tried = [_try(name, fit, values) for name, fit in _families(period)]
     tried.sort(key=lambda each: each.bic)
     # Never empty: the counted values always have a fit, and nothing speaks against it.
     able = [each.fit for each in tried if each.fit is not None and not each.against]
@@ -83,17 +82,14 @@ def best(data: ArrayLike, period: float | None = None, unit: float | None = None
 Fitter = Callable[[np.ndarray], Fit]
 
 
-def _families(unit: float, period: float | None) -> list[tuple[str, Fitter]]:
-    families: list[tuple[str, Fitter]] = []
-    for kind in COUNTED:
-        families.append((f"stationary ({kind})", partial(Stationary.fit, kind=kind, unit=unit)))
-    for noise in NOISES:
-        families.append((f"trend ({noise} noise)", partial(Trend.fit, noise=noise, unit=unit)))
-    for step in walk.KINDS:
-        families.append((f"walk ({step} steps)", partial(Walk.fit, step=step, unit=unit)))
-    families.append(("ar1", partial(Ar1.fit, unit=unit)))
-    families.append(("seasonal", partial(Seasonal.fit, period=period, unit=unit)))
-    return families
+def _families(period: float | None) -> list[tuple[str, Fitter]]:
+    return [
+        *((f"stationary ({kind})", partial(Stationary.fit, kind=kind)) for kind in COUNTED),
+        *((f"trend ({noise} noise)", partial(Trend.fit, noise=noise)) for noise in NOISES),
+        *((f"walk ({step} steps)", partial(Walk.fit, step=step)) for step in walk.KINDS),
+        ("ar1", Ar1.fit),
+        ("seasonal", partial(Seasonal.fit, period=period)),
+    ]
 
 
 def _try(name: str, fitter: Fitter, data: np.ndarray) -> FamilyFit:
@@ -109,21 +105,20 @@ def _against(fit: Fit, data: np.ndarray) -> str:
     if isinstance(fit.model, Stationary) and fit.detail != "empirical":
         return _misses_counts(fit.model, data)
     if isinstance(fit.model, Trend):
-        return _is_zero(fit, "slope")
+        return _is_zero("slope", fit.added)
     if isinstance(fit.model, Walk):
         turn = _turn(data)
         if turn < TURN:
             return f"consecutive steps have the correlation {turn:.2f}, too low for a walk"
     if isinstance(fit.model, Ar1):
-        return _is_zero(fit, "phi1")
+        return _is_zero("phi1", fit.added)
     return ""
 
 
-def _is_zero(fit: Fit, name: str) -> str:
-    value, error = fit.parameters[name]
-    if error is not None and abs(value) < SURE * error:
-        return f"{name} {value:.4g} ± {error:.2g} may be 0"
-    return ""
+def _is_zero(name: str, found: Estimate | None) -> str:
+    if found is None or found.error is None or abs(found.value) >= SURE * found.error:
+        return ""
+    return f"{name} {found.value:.4g} ± {found.error:.2g} may be 0"
 
 
 def _misses_counts(model: Stationary, data: np.ndarray) -> str:

@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel import gains as layout
 from ..kernel.jit import kernel
-from ..numeric import Floats, harmonic, spline
+from ..numeric import Floats, check_number, harmonic, spline
 from .autoregression import Ar1, Autoregression, Seasonal
-from .cells import Discrete, Ints, cell_mass, positive, to_cells
+from .cells import Discrete, Ints, cell_mass, to_cells
 from .independent import Stationary, Trend
 from .model import Now
 from .walk import Walk, added
@@ -68,7 +68,7 @@ class Lasting:
         if self.kind not in layout.KINDS:
             raise BadInput(f"L must be one of {', '.join(layout.KINDS)}, got {self.kind!r}")
         if self.kind == "exp":
-            positive("alpha", self.scale)
+            check_number("alpha", self.scale, 0, above=True)
         elif self.kind == "fixed" and not (self.scale >= 1 and float(self.scale).is_integer()):
             raise BadInput(f"steps of a fixed L must be a whole number above 0, got {self.scale!r}")
 
@@ -173,7 +173,7 @@ def _stationary(model: Stationary, lastings: list[Lasting], caching: bool) -> Ta
 
 
 def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
-    level, slope = model.intercept / model.unit, model.slope / model.unit
+    level, slope = model.intercept, model.slope
     if slope == 0:
         here = np.arange(model.noise.lowest, model.noise.highest + 1) + model.centre(0)
         return _stationary(Stationary(here, model.noise.mass), lastings, caching)
@@ -334,8 +334,7 @@ def first_visits(visits: Floats, again: Floats) -> Floats:
 
 
 def _ar1(model: Ar1, lastings: list[Lasting], caching: bool) -> Table:
-    mean, sd = model.mean / model.unit, model.sd / model.unit
-    low, high = mean - REACH * sd, mean + REACH * sd
+    low, high = model.mean - REACH * model.sd, model.mean + REACH * model.sd
     x, v = (np.linspace(low, high, count) for count in CONTROL)
     worth = _ar1_at(model, lastings, x, v, caching)
     along_x, along_v = (spline(*counts) for counts in zip(CONTROL, POINTS, strict=True))
@@ -360,12 +359,12 @@ def _ar1_at(model: Ar1, lastings: list[Lasting], x: Floats, v: Floats, caching: 
 
 
 def _ar1_first_visits(model: Ar1, lasting: Lasting, x: Floats, v: Floats) -> Floats:
-    """Return H of a cache; the state at a visit is the value v, correct to half a unit."""
+    """Return H of a cache; the state at a visit is the value v, correct to a half."""
     ahead = np.arange(1, min(lasting.horizon, 512) + 1)
     weights, rows = lasting.of(ahead), []
-    cells = np.rint(v)[:, None] * model.unit
+    cells = np.rint(v)[:, None]
     again = model.prob(cells, ahead, Now(0, cells))
-    for one in x * model.unit:
+    for one in x:
         first = first_visits(model.prob(cells, ahead, Now(0, one)), again)
         total = np.minimum(np.cumsum(first, axis=1), 1.0)
         rows.append(np.diff(total, axis=1, prepend=0.0) @ weights)
@@ -374,7 +373,7 @@ def _ar1_first_visits(model: Ar1, lasting: Lasting, x: Floats, v: Floats) -> Flo
 
 def _visits(model: Ar1, lastings: list[Lasting], x: Floats, v: Floats) -> Floats:
     """Return the weighted probabilities of all visits to v, with few steps that depend on x."""
-    mean, memory = model.mean / model.unit, _memory(model.phi)
+    mean, memory = model.mean, _memory(model.phi)
     weights = [lasting.of(np.arange(1, lasting.horizon + 1)) for lasting in lastings]
     total = np.zeros((len(lastings), *np.broadcast_shapes(x.shape, v.shape)))
     near = min(memory, max(map(len, weights), default=0))  # if phi is near 1, all steps depend on x
@@ -383,7 +382,7 @@ def _visits(model: Ar1, lastings: list[Lasting], x: Floats, v: Floats) -> Floats
         for layer, weight in zip(total, weights, strict=True):
             if d <= len(weight):
                 layer += weight[d - 1] * p
-    late = cell_mass(v, mean, model.sd / model.unit)
+    late = cell_mass(v, mean, model.sd)
     for layer, weight in zip(total, weights, strict=True):
         layer += weight[memory:].sum() * late
     return total
@@ -391,7 +390,7 @@ def _visits(model: Ar1, lastings: list[Lasting], x: Floats, v: Floats) -> Floats
 
 def _sd_after(model: Autoregression, d: int) -> float:
     """Return the standard deviation after d steps, in cells."""
-    return float(model.sd_after(np.asarray(d))) / model.unit
+    return float(model.sd_after(np.asarray(d)))
 
 
 def _memory(phi: float) -> int:
@@ -402,8 +401,8 @@ def _memory(phi: float) -> int:
 def _seasonal(model: Seasonal, lastings: list[Lasting], caching: bool) -> Table:
     phases, lasts, values = SEASON_POINTS
     phases = max(4, min(phases, round(model.period)))
-    sd = model.sd / model.unit
-    season = model.season(np.arange(round(model.period) + 1)) / model.unit
+    sd = model.sd
+    season = model.season(np.arange(round(model.period) + 1))
     low, high = season.min() - REACH * sd, season.max() + REACH * sd
     v = np.linspace(low, high, values)
     off = np.linspace(-REACH * sd, REACH * sd, lasts)
@@ -431,13 +430,13 @@ def _season_at(
     worth = np.zeros((len(weights), len(off), len(v)))
     away = np.ones((len(off), len(v)))
     ahead = np.arange(1, weights.shape[1] + 1)
-    season = model.season(time + ahead) / model.unit
+    season = model.season(time + ahead)
     for d in range(1, near + 1):
         mean = season[d - 1] + model.phi**d * off[:, None]
         p = cell_mass(v[None, :], mean, _sd_after(model, d))
         worth += weights[:, d - 1, None, None] * (p * away if caching else p)
         away *= 1 - p
-    late = cell_mass(v[None, :], season[near:, None], model.sd / model.unit)  # steps, values
+    late = cell_mass(v[None, :], season[near:, None], model.sd)  # steps, values
     if caching:
         still = np.cumprod(1 - late, axis=0)
         late = late * np.concatenate([np.ones((1, len(v))), still[:-1]])[: len(late)]

@@ -1,11 +1,10 @@
-"""Models whose values do not depend on earlier ones: stationary, a trend, and the certain future.
+"""Models whose values do not depend on earlier ones: stationary ones, and a trend.
 
 - `Stationary`: independent values of one unchanging distribution. In section 7.2 of the source the
   best row to evict has the least likely value.
 - `Trend`: a straight line with bounded, independent noise around it, x_t = round(a + b t) + noise
   (sections 7.3 and 7.4). There the trend is a whole number at every step; here a fitted line is
   rounded.
-- `Known`: a stream of which all values are known, for offline optima and tests.
 
 Source: Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005).
 """
@@ -16,25 +15,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..kernel.options import at_least, check_word
-from ..kernel.rng import source
-from ..numeric import Estimate, Floats, minimum
+from ..kernel.options import check_word
+from ..numeric import Estimate, Floats, check_number, minimum
 from .cells import (
     Discrete,
-    Grid,
     Ints,
     cell_mass,
     check_span,
     check_zero_mean,
-    finite,
     numbers,
-    on_grid,
-    positive,
     to_cells,
-    to_values,
     wanted,
+    whole_numbers,
 )
-from .model import Fit, History, Now, Regression, fitted, now, regress, steps, values_between
+from .model import Fit, History, Regression, fitted, now, regress, steps, values_between
 
 LEAST = 10  # values to fit a line to
 
@@ -47,8 +41,6 @@ class Stationary:
     """
 
     family: ClassVar[str] = "stationary"
-    independent: ClassVar[bool] = True
-    timeless: ClassVar[bool] = True
 
     def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
         given = numbers("values", values)
@@ -74,67 +66,56 @@ class Stationary:
         shape = np.broadcast_shapes(p.shape, steps(d).shape, np.shape(end.time))
         return np.broadcast_to(p, shape).copy()[()]
 
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
-        """Return independent draws."""
-        at_least("length", length, 0)
-        now(history)
-        place = Discrete(0, self.probabilities).draw(source(seed), length)
-        return self.values[place]
-
     def support(self, most: int, history: History) -> np.ndarray:
         """Return all values."""
         return self.values
 
     @classmethod
-    def fit(cls, data: ArrayLike, kind: str = "empirical", unit: float | None = None) -> Fit:
+    def fit(cls, data: ArrayLike, kind: str = "empirical") -> Fit:
         """Count the values, or find the best normal or uniform distribution.
 
         >>> Stationary.fit([1, 2, 2, 2]).model.probabilities.tolist()
         [0.25, 0.75]
         """
         check_word("kind", kind, COUNTED)
-        grid = on_grid(data, unit)
-        model, parameters, free = COUNTED[kind](grid)
-        return fitted(model, parameters, grid, free, kind)
+        values = whole_numbers(data)
+        model, free = COUNTED[kind](values)
+        return fitted(model, values, free, kind)
 
 
-Fitted = tuple[Stationary, dict[str, Estimate], int]
+Fitted = tuple[Stationary, int]  # and how many parameters are free
 
 
-def _count(grid: Grid) -> Fitted:
-    different, count = np.unique(grid.values, return_counts=True)
-    return Stationary(different, count / len(grid.values)), {}, len(different) - 1
+def _count(data: Ints) -> Fitted:
+    different, count = np.unique(data, return_counts=True)
+    return Stationary(different, count / len(data)), len(different) - 1
 
 
-def _normal_values(grid: Grid) -> Fitted:
-    cell, unit, n = grid.cell, grid.unit, len(grid.cell)
+def _normal_values(cell: Ints) -> Fitted:
     mean = float(cell.mean())
     sd = float(np.sqrt(max(cell.var() - 1 / 12, 0.0)))  # Sheppard: rounding added a twelfth
     if not sd:
-        raise BadInput("data must vary by more than a unit to look normal; use kind='empirical'")
+        raise BadInput("data must vary by more than 1 to look normal; use kind='empirical'")
     # At least as wide as the data: an outlier must have a probability.
     low = min(int(np.floor(mean - 9 * sd)), int(cell.min()))
     high = max(int(np.ceil(mean + 9 * sd)), int(cell.max()))
     check_span("data", low, high)
     mass = cell_mass(np.arange(low, high + 1), mean, sd)
-    model = Stationary(to_values(np.arange(low, high + 1), unit), mass / mass.sum())
-    spread = Estimate(sd, sd / np.sqrt(2 * n)).times(unit)
-    return model, {"mean": Estimate(mean, sd / np.sqrt(n)).times(unit), "sd": spread}, 2
+    return Stationary(np.arange(low, high + 1), mass / mass.sum()), 2
 
 
-def _uniform_values(grid: Grid) -> Fitted:
-    low, high = int(grid.cell.min()), int(grid.cell.max())
+def _uniform_values(cell: Ints) -> Fitted:
+    low, high = int(cell.min()), int(cell.max())
     check_span("data", low, high)
-    values = to_values(np.arange(low, high + 1), grid.unit)
-    model = Stationary(values, np.full(len(values), 1 / len(values)))
-    return model, {"lowest": Estimate(values[0]), "highest": Estimate(values[-1])}, 2
+    values = np.arange(low, high + 1)
+    return Stationary(values, np.full(len(values), 1 / len(values))), 2
 
 
 COUNTED = {"empirical": _count, "normal": _normal_values, "uniform": _uniform_values}
 
 
 class Trend:
-    """A line and the noise around it, in units.
+    """A line and the noise around it.
 
     >>> tower = Trend(slope=1, intercept=0, noise=Discrete.normal(sd=2, bound=15))
     >>> tower.prob(8, d=[1, 5], history=[0, 1, 2, 3]).round(3).tolist()  # on average 4 and 8
@@ -142,36 +123,27 @@ class Trend:
     """
 
     family: ClassVar[str] = "trend"
-    independent: ClassVar[bool] = True
-    timeless: ClassVar[bool] = False
 
-    def __init__(self, slope: float, intercept: float, noise: Discrete, unit: float = 1) -> None:
-        self.slope = finite("slope", slope)
-        self.intercept = finite("intercept", intercept)
+    def __init__(self, slope: float, intercept: float, noise: Discrete) -> None:
+        self.slope = check_number("slope", slope)
+        self.intercept = check_number("intercept", intercept)
         check_zero_mean(noise)
         self.noise = noise
-        self.unit = positive("unit", unit)
 
     def __repr__(self) -> str:
         line = f"slope={self.slope:g}, intercept={self.intercept:g}"
-        return f"Trend({line}, noise={self.noise!r}, unit={self.unit:g})"
+        return f"Trend({line}, noise={self.noise!r})"
 
     def centre(self, time: Any) -> Ints:
         """Return the cell on the line at a time."""
-        on_line = (self.intercept + self.slope * np.asarray(time)) / self.unit
+        on_line = self.intercept + self.slope * np.asarray(time)
         return np.floor(on_line + 0.5).astype(np.int64)  # halves are rounded up
 
     def prob(self, v: Any, d: Any, history: History) -> Floats:
         """Return the probability that the noise is the distance from the line at t + d to v."""
-        cell, on = to_cells(v, self.unit)
+        cell, on = to_cells(v)
         p = self.noise.of(cell - self.centre(now(history).time + steps(d)))
         return np.where(on, p, 0.0)[()]
-
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
-        """Return the line from the step after the history on, with noise."""
-        at_least("length", length, 0)
-        time = now(history).time + 1 + np.arange(length)
-        return to_values(self.centre(time) + self.noise.draw(source(seed), length), self.unit)
 
     def support(self, most: int, history: History) -> np.ndarray:
         """Return the values from the lowest to the highest that the noise can reach.
@@ -181,25 +153,26 @@ class Trend:
         """
         centre = self.centre(now(history).time + 1 + np.arange(most))
         noise = self.noise
-        return values_between(centre.min() + noise.lowest, centre.max() + noise.highest, self.unit)
+        return values_between(centre.min() + noise.lowest, centre.max() + noise.highest)
 
     @classmethod
-    def fit(cls, data: ArrayLike, noise: str = "normal", unit: float | None = None) -> Fit:
+    def fit(cls, data: ArrayLike, noise: str = "normal") -> Fit:
         """Fit a line and the noise around it.
 
         The line is that of least squares; for uniform noise, the one with the smallest largest
         distance, which is the likeliest. A line of whole numbers is preferred if it is as likely.
         The errors of the line are those of least squares; for uniform noise they are too large.
 
-        >>> fit = Trend.fit(Trend(1, 0, Discrete.uniform(3)).sample(500, seed=1), "uniform")
+        >>> noise = np.random.default_rng(1).integers(-3, 4, 500)
+        >>> fit = Trend.fit(np.arange(500) + noise, "uniform")
         >>> fit.model.slope, fit.model.intercept, fit.model.noise.highest
         (1.0, 0.0, 3)
         """
         check_word("noise", noise, NOISES)
-        grid = on_grid(data, unit, LEAST)
-        time = np.arange(len(grid.cell))
-        line = regress(grid.cell.astype(np.float64), np.ones(len(time)), time)
-        fits = [_around(grid, each, line, noise) for each in _lines(grid.cell, line, noise)]
+        values = whole_numbers(data, LEAST)
+        time = np.arange(len(values))
+        line = regress(values.astype(np.float64), np.ones(len(time)), time)
+        fits = [_around(values, each, line, noise) for each in _lines(values, line, noise)]
         return max(fits, key=lambda fit: fit.log_likelihood)  # of equals the simplest
 
 
@@ -230,22 +203,18 @@ def _narrowest(line: Regression) -> tuple[float, float]:
     return line.coefficient[0] + middle - tilt, line.coefficient[1] + slope
 
 
-def _around(grid: Grid, line: tuple[float, float], errors: Regression, kind: str) -> Fit:
+def _around(values: Ints, line: tuple[float, float], errors: Regression, kind: str) -> Fit:
     """Return the fit of the noise around a line."""
-    unit = grid.unit
-    start, slope = line[0] * unit, line[1] * unit
-    bare = Trend(slope, start, Discrete.uniform(0), unit)
-    left = grid.cell - bare.centre(np.arange(len(grid.cell)))
+    start, slope = line
+    bare = Trend(slope, start, Discrete.uniform(0))
+    left = values - bare.centre(np.arange(len(values)))
     check_span("the residuals of the line", left.min(), left.max())
-    noise, parameters, free = NOISES[kind](left)
-    model = Trend(slope, start, noise, unit)
-    parameters = {name: each.times(unit) for name, each in parameters.items()}
-    parameters["intercept"] = Estimate(start, float(errors.error[0]) * unit)
-    parameters["slope"] = Estimate(slope, float(errors.error[1]) * unit)
-    return fitted(model, parameters, grid, free + 2, f"{kind} noise")
+    noise, free = NOISES[kind](left)
+    added = Estimate(slope, float(errors.error[1]))
+    return fitted(Trend(slope, start, noise), values, free + 2, f"{kind} noise", added)
 
 
-Found = tuple[Discrete, dict[str, Estimate], int]
+Found = tuple[Discrete, int]
 
 
 def _normal(left: Ints) -> Found:
@@ -261,74 +230,18 @@ def _normal(left: Ints) -> Found:
             return -float((count * np.where(count > 0, np.log(mass), 0.0)).sum())
 
     rough = float(np.log(max(left.std(), 0.3)))
-    sd = float(np.exp(minimum(cost, rough - 1, rough + 1)))
-    error = sd / np.sqrt(2 * len(left))
-    parameters = {"sd": Estimate(sd, error), "bound": Estimate(bound)}
-    return Discrete.normal(sd, bound), parameters, 2
+    return Discrete.normal(float(np.exp(minimum(cost, rough - 1, rough + 1))), bound), 2
 
 
 def _uniform(left: Ints) -> Found:
-    bound = int(np.abs(left).max())
-    return Discrete.uniform(bound), {"bound": Estimate(bound)}, 1
+    return Discrete.uniform(int(np.abs(left).max())), 1
 
 
 def _empirical(left: Ints) -> Found:
     noise = Discrete.empirical(left).centred()
     different = int((noise.mass > 0).sum())
     # The masses sum to one and their mean is zero: two fewer are free.
-    return noise, {"sd": Estimate(noise.sd)}, max(different - 2, 0)
+    return noise, max(different - 2, 0)
 
 
 NOISES = {"normal": _normal, "uniform": _uniform, "empirical": _empirical}
-
-
-class Known:
-    """A stream of which all values are known; after the last one there are none.
-
-    >>> Known([4, 7, 4]).prob(4, [1, 2, 3], history=[4]).tolist()
-    [0.0, 1.0, 0.0]
-    """
-
-    family: ClassVar[str] = "known"
-    independent: ClassVar[bool] = True
-    timeless: ClassVar[bool] = False
-
-    def __init__(self, values: ArrayLike) -> None:
-        self.values = numbers("values", values)
-
-    def __repr__(self) -> str:
-        return f"Known({len(self.values)} values)"
-
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
-        """Return 1 if v is the value d steps later, else 0."""
-        end = now(history)
-        self._check_agrees(end)
-        place = end.time + steps(d)
-        exists = place < len(self.values)
-        value = self.values[np.where(exists, place, 0)] if len(self.values) else 0
-        return ((value == wanted(v)) & exists).astype(np.float64)[()]
-
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
-        """Return the next values; `seed` is not used, because nothing is drawn."""
-        at_least("length", length, 0)
-        start = now(history).time + 1
-        if start + length > len(self.values):
-            raise BadInput(
-                f"length must be at most {max(len(self.values) - start, 0)}, got {length};"
-                " no more values are known"
-            )
-        return self.values[start : start + length].copy()
-
-    def support(self, most: int, history: History) -> np.ndarray:
-        """Return the next values."""
-        start = now(history).time + 1
-        return np.unique(self.values[start : start + most])
-
-    def _check_agrees(self, end: Now) -> None:
-        if end.value is None:
-            return
-        time = np.asarray(end.time)
-        if (time >= len(self.values)).any() or (self.values[time] != end.value).any():
-            raise BadInput(
-                f"history must agree with the known values, got {end.value} at step {end.time}"
-            )

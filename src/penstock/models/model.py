@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import BadInput
 from ..numeric import Estimate, Floats
-from .cells import Grid, check_span, numbers, to_values
+from .cells import Ints, check_span, numbers
 
 
 class Now(NamedTuple):
@@ -32,21 +32,12 @@ History = ArrayLike | Now  # all values so far, or their end
 
 @runtime_checkable
 class Model(Protocol):
-    """A stochastic process of keys, one per step: X_0, X_1, ...
-
-    `independent`: given the time, a value says nothing about later values.
-    `timeless`: the future depends on the last value alone, not on the time.
-    """
+    """A stochastic process of keys, one per step: X_0, X_1, ..."""
 
     family: ClassVar[str]
-    independent: ClassVar[bool]
-    timeless: ClassVar[bool]
 
     def prob(self, v: Any, d: Any, history: History) -> Floats:
         """Return Pr(X_{t+d} = v | history up to t); v, d and the ends of histories broadcast."""
-
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
-        """Return `length` values: a stream from its start, or the continuation of a history."""
 
     def support(self, most: int, history: History) -> np.ndarray:
         """Return the values that can occur within the next `most` steps, each once, in order.
@@ -106,10 +97,10 @@ def steps(d: Any) -> np.ndarray:
     return np.asarray(whole("d (steps ahead)", d, 1))
 
 
-def values_between(lowest: int, highest: int, unit: float) -> np.ndarray:
-    """Return the values of all cells from the lowest to the highest."""
+def values_between(lowest: int, highest: int) -> Ints:
+    """Return all values from the lowest to the highest."""
     check_span("the values that can occur", lowest, highest)
-    return to_values(np.arange(lowest, highest + 1), unit)
+    return np.arange(lowest, highest + 1)
 
 
 @dataclass(frozen=True)
@@ -117,11 +108,11 @@ class Fit:
     """A fitted model."""
 
     model: Any
-    parameters: dict[str, Estimate]
     log_likelihood: float
     free: int  # the number of parameters chosen to suit the data
     count: int  # the number of values predicted: all but the first
     detail: str = ""  # the kind within the family
+    added: Estimate | None = None  # the slope of a trend, phi1 of an AR(1): at 0 both are no more
 
     @property
     def name(self) -> str:
@@ -135,11 +126,10 @@ class Fit:
 
 
 def fitted(
-    model: Any, parameters: dict[str, Estimate], grid: Grid, free: int, detail: str = ""
+    model: Any, data: Ints, free: int, detail: str = "", added: Estimate | None = None
 ) -> Fit:
     """Return the fit of a model to data."""
-    likely = log_likelihood(model, grid.values)
-    return Fit(model, parameters, likely, free, len(grid.values) - 1, detail)
+    return Fit(model, log_likelihood(model, data), free, len(data) - 1, detail, added)
 
 
 def log_likelihood(model: Model, data: np.ndarray) -> float:

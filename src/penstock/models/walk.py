@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..kernel.options import at_least, check_word
-from ..kernel.rng import source
-from ..numeric import Estimate, Floats, minimum
-from .cells import Discrete, Ints, cell_mass, finite, on_grid, positive, to_cells, to_values
-from .model import Fit, History, fitted, last, now, steps, values_between
+from ..kernel.options import check_word
+from ..numeric import Floats, check_number, minimum
+from .cells import Discrete, Ints, cell_mass, to_cells, whole_numbers
+from .model import Fit, History, fitted, last, steps, values_between
 
 KINDS = ("normal", "empirical")
 LEAST = 10  # values, for enough steps
@@ -24,7 +23,7 @@ FAINT = 1e-30  # a mass at the edge of d steps that is small enough to omit
 
 
 class Walk:
-    """The distribution of a step, in units, and where a walk without a history starts.
+    """The distribution of a step.
 
     >>> coin = Walk(Discrete(-1, [0.5, 0, 0.5]))
     >>> coin.prob([-2, -1, 0], d=2, history=[0]).tolist()
@@ -32,86 +31,66 @@ class Walk:
     """
 
     family: ClassVar[str] = "walk"
-    independent: ClassVar[bool] = False
-    timeless: ClassVar[bool] = True
 
-    def __init__(self, step: Discrete, start: float = 0, unit: float = 1) -> None:
+    def __init__(self, step: Discrete) -> None:
         self.step = step
-        self.start = finite("start", start)
-        self.unit = positive("unit", unit)
-        self._place(self.start)
 
     def __repr__(self) -> str:
-        return f"Walk({self.step!r}, start={self.start:g}, unit={self.unit:g})"
+        return f"Walk({self.step!r})"
 
     @classmethod
-    def normal(cls, drift: float, sd: float, start: float = 0, unit: float = 1) -> "Walk":
-        """Return a walk with steps of round(N(drift, sd)), rounded to units.
+    def normal(cls, drift: float, sd: float) -> "Walk":
+        """Return a walk with steps of round(N(drift, sd)).
 
         >>> Walk.normal(drift=0, sd=1).prob(0, 1, history=[0]).round(6)
         np.float64(0.382925)
         """
-        unit = positive("unit", unit)
-        step = Discrete.rounded(finite("drift", drift) / unit, positive("sd", sd) / unit)
-        return cls(step, start, unit)
+        drift, sd = check_number("drift", drift), check_number("sd", sd, 0, above=True)
+        return cls(Discrete.rounded(drift, sd))
 
     def prob(self, v: Any, d: Any, history: History) -> Floats:
         """Return the probability that d steps lead from the last value to v."""
-        cell, on = to_cells(v, self.unit)
+        cell, on = to_cells(v)
         here = self._place(last(history, self.family).value)
         way, ahead, on = np.broadcast_arrays(cell - here, steps(d), on)
         p = _after_steps(self.step, way.ravel(), ahead.ravel()).reshape(way.shape)
         return np.where(on, p, 0.0)[()]
 
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
-        """Return the continuation of the walk; without a history its first value is the start."""
-        at_least("length", length, 0)
-        moves = self.step.draw(source(seed), length)
-        here = now(history).value
-        if here is None:
-            here = self.start
-            moves[:1] = 0
-        return to_values(self._place(here) + np.cumsum(moves), self.unit)
-
     def support(self, most: int, history: History) -> np.ndarray:
         """Return the values from the lowest to the highest that the steps can lead to."""
-        here = round(last(history, self.family).value / self.unit)
+        here = round(last(history, self.family).value)
         low, high = self.step.lowest, self.step.highest
-        return values_between(here + min(most * low, low), here + max(most * high, high), self.unit)
+        return values_between(here + min(most * low, low), here + max(most * high, high))
 
     def _place(self, value: Any) -> Ints:
-        cell, on = to_cells(value, self.unit)
+        cell, on = to_cells(value)
         if not on.all():
-            raise BadInput(f"a walk must be at multiples of its unit {self.unit:g}, got {value}")
+            raise BadInput(f"a walk must be at whole numbers, got {value}")
         return cell
 
     @classmethod
-    def fit(cls, data: ArrayLike, step: str = "normal", unit: float | None = None) -> Fit:
+    def fit(cls, data: ArrayLike, step: str = "normal") -> Fit:
         """Find the likeliest distribution of steps: a rounded normal, or the counted steps.
 
-        >>> fit = Walk.fit(Walk.normal(drift=0.5, sd=2).sample(2000, seed=1))
-        >>> [round(fit.parameters[name].value, 1) for name in ("drift", "sd")]
-        [0.5, 2.0]
+        >>> moves = np.random.default_rng(1).normal(0.5, 2, 2000).round()
+        >>> fit = Walk.fit(np.cumsum(moves))
+        >>> round(fit.model.step.mean, 1), round(fit.model.step.sd, 1)
+        (0.5, 2.0)
         """
         check_word("step", step, KINDS)
-        grid = on_grid(data, unit, LEAST)
-        moves, unit = np.diff(grid.cell), grid.unit
+        values = whole_numbers(data, LEAST)
+        moves = np.diff(values)
         if (moves == moves[0]).all():
             raise BadInput(
-                f"data must take different steps to be a walk, got {moves[0] * unit:g} every time;"
+                f"data must take different steps to be a walk, got {moves[0]} every time;"
                 " use a Trend"
             )
         if step == "normal":
-            drift, sd = _rounded_normal(moves)
-            model = cls.normal(drift.value * unit, sd.value * unit, grid.values[0], unit)
-            free = 2
+            model, free = cls.normal(*_rounded_normal(moves)), 2
         else:
-            model = cls(Discrete.empirical(moves), grid.values[0], unit)
-            sd = Estimate(moves.std())
-            drift = Estimate(moves.mean(), moves.std() / np.sqrt(len(moves)))
+            model = cls(Discrete.empirical(moves))
             free = len(np.unique(moves)) - 1
-        parameters = {"drift": drift.times(unit), "sd": sd.times(unit)}
-        return fitted(model, parameters, grid, free, f"{step} steps")
+        return fitted(model, values, free, f"{step} steps")
 
 
 def _after_steps(step: Discrete, way: Ints, ahead: Ints) -> Floats:
@@ -137,7 +116,7 @@ def added(one: Discrete, other: Discrete) -> Discrete:
     return Discrete(one.lowest + other.lowest + int(seen[0]), kept / kept.sum())
 
 
-def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
+def _rounded_normal(moves: Ints) -> tuple[float, float]:
     """Return the drift and sd of the normal that, rounded, makes the steps likeliest."""
     value, count = np.unique(moves, return_counts=True)
     rough = np.sqrt(max(moves.var() - 1 / 12, 0.05))  # Sheppard: rounding adds a twelfth
@@ -151,8 +130,4 @@ def _rounded_normal(moves: Ints) -> tuple[Estimate, Estimate]:
     for _ in range(ROUNDS):  # the two hardly depend on each other, so few rounds are enough
         drift = minimum(partial(cost, log_sd=log_sd), mean - 1, mean + 1)
         log_sd = minimum(partial(cost, drift), log_sd - 1, log_sd + 1)
-    sd = float(np.exp(log_sd))
-    # Rounding loses a little: the errors are those of a normal with a twelfth more variance.
-    wide = np.sqrt(sd**2 + 1 / 12)
-    sd_error = float(wide**2 / sd / np.sqrt(2 * len(moves)))
-    return Estimate(drift, float(wide / np.sqrt(len(moves)))), Estimate(sd, sd_error)
+    return drift, float(np.exp(log_sd))

@@ -165,7 +165,7 @@ def _flat(plan: Plan, found: "list[tuple[Any, Table] | None]") -> Tables:
             keys.append(table.keys)
             if table.form == SEASON:
                 phase = np.arange(PHASES) * model.period / PHASES
-                tables.season[number] = model.season(phase) / model.unit
+                tables.season[number] = model.season(phase)
         tables.first_key[number + 1] = sum(map(len, keys))
     return tables._replace(worth=np.concatenate(worth), key=np.concatenate(keys))
 
@@ -205,11 +205,11 @@ def fit_family(family: str, data: np.ndarray, period: float | None) -> Any:
     from ..models import Ar1, Seasonal, Stationary, Trend, Walk, best
 
     if family == "auto":
-        return best(data, period=period, unit=1).fit.model
+        return best(data, period=period).fit.model
     if family == "seasonal":
-        return Seasonal.fit(data, period=period, unit=1).model
+        return Seasonal.fit(data, period=period).model
     if family == "trend":
-        fits = [Trend.fit(data, noise=noise, unit=1) for noise in ("normal", "uniform")]
+        fits = [Trend.fit(data, noise=noise) for noise in ("normal", "uniform")]
         return min(fits, key=lambda fit: fit.bic).model
     simple: dict[str, Any] = {"stationary": Stationary, "walk": Walk, "ar1": Ar1}
-    return simple[family].fit(data, unit=1).model
+    return simple[family].fit(data).model

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BadInput, BadState
+from ..numeric import check_count, check_number
 from .interval_source import Interval, Refresh, ends
 from .queries import Query, answer, most_telling, need, refreshes
-from .rounding import check_count, check_number
 
 FORMAT = 1
 
@@ -155,7 +155,7 @@ class Cache:
         cache = cls(saved["capacity"], saved["grace"])
         cache._last = {key: (run, number) for key, (run, number) in saved["last"].items()}
         cache._lost = set(saved["lost"])
-        cache._doubted = set(saved.get("doubted", ()))
+        cache._doubted = set(saved["doubted"])
         for key, value, interval, *rest in saved["held"]:
             cache._held[key] = Refresh(key, value, Interval(*interval), *rest)
         return cache

@@ -15,7 +15,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, BadState
-from .rounding import check_number, down, is_rounded, up
+from ..numeric import check_number
+from .rounding import down, is_rounded, up
 from .rule import ABOVE, ASKED, BELOW, SPOKE, Costs, Rule, hook
 from .rules import tune
 
@@ -338,7 +339,7 @@ class Source:
         options = {name: saved[name] for name in ("rule", "limits", "max_silence", "seed", "run")}
         source = cls(saved["key"], saved["value"], costs=Costs(*saved["costs"]), **options)
         source._number = saved["number"]
-        source.rounded = saved.get("rounded", False)
+        source.rounded = saved["rounded"]
         for cache, (memory, state, interval, sent) in saved["lines"].items():
             line = source._lines[cache] = _Line(memory, state)
             line.interval, line.sent = Interval(*interval), sent

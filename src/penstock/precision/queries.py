@@ -33,18 +33,8 @@ import numpy as np
 
 from ..errors import BadInput
 from ..extras import need as need_extra
-from ..numeric import Floats, Ints
-from .rounding import (
-    Exact,
-    add_down,
-    check_number,
-    down,
-    exact,
-    exact_sum,
-    exact_width,
-    to_float,
-    up,
-)
+from ..numeric import Floats, Ints, check_number, to_float
+from .rounding import Exact, add_down, down, exact, exact_sum, exact_width, up
 
 KINDS = ("sum", "avg", "max", "min", "count", "quantile")
 FORM = re.compile(

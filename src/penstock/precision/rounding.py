@@ -1,30 +1,21 @@
-"""Numbers from outside: checked, exact as fractions, and rounded outward to floats.
+"""Numbers from outside: exact as fractions, and rounded outward to floats.
 
 A bound that is rounded to the nearest float may exclude the true value. So bounds are computed
-exactly, as fractions, and rounded once, outward. The `check_` functions reject a bad argument with
-one sentence that names it.
+exactly, as fractions, and rounded once, outward.
 """
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadInput
+from ..numeric import is_real, shown, to_float
 
 Exact = Fraction | float  # a float stands for an infinity only
-LONGEST = 40  # characters of a value in an error message
-
-
-def to_float(number: Any) -> float:
-    """Return the nearest float, or an infinity if the number is beyond all floats."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 def down(number: Any) -> float:
@@ -110,59 +101,12 @@ def add_down(numbers: np.ndarray, more: float) -> np.ndarray:
         return np.where((error < 0) | (made == np.inf), np.nextafter(made, -np.inf), made)
 
 
-def check_number(name: str, value: Any, low: float = -math.inf, *, above: bool = False) -> float:
-    """Return a finite number of at least `low`, or above it; reject everything else.
-
-    >>> check_number("delta", 2, 0)
-    2.0
-    >>> check_number("delta", -1, 0)
-    Traceback (most recent call last):
-    penstock.errors.BadInput: delta must be a number of at least 0, got -1
-    """
-    if _is_real(value) and (value > low or (value == low and not above)):
-        found = to_float(value)
-        if math.isfinite(found):
-            return found
-    bound = f"number above {low:g}" if above else f"number of at least {low:g}"
-    bound = "finite number" if low == -math.inf else bound
-    raise BadInput(f"{name} must be a {bound}, got {shown(value)}")
-
-
 def check_width(name: str, value: Any) -> float:
     """Return a width: a number of at least 0, or infinity.
 
     >>> check_width("tau_inf", float("inf"))
     inf
     """
-    if _is_real(value) and value >= 0:
+    if is_real(value) and value >= 0:
         return to_float(value)
     raise BadInput(f"{name} must be a number of at least 0, or inf, got {shown(value)}")
-
-
-def check_count(name: str, value: Any, low: int) -> int:
-    """Return a whole number of at least `low`.
-
-    >>> check_count("sources", 0, 1)
-    Traceback (most recent call last):
-    penstock.errors.BadInput: sources must be a whole number of at least 1, got 0
-    """
-    if _is_real(value) and value == value // 1 and value >= low:
-        return int(value)
-    raise BadInput(f"{name} must be a whole number of at least {low}, got {shown(value)}")
-
-
-def shown(value: Any) -> str:
-    """Return the text of a value for an error message, shortened if it is long.
-
-    >>> shown("warm"), shown(10**100), shown(10**5000)
-    ("'warm'", '1000000000000000000000000000000000000000...', 'an int too long to be written')
-    """
-    try:
-        text = repr(value)
-    except ValueError:  # Python does not write integers of more than 4,300 digits
-        return f"an {type(value).__name__} too long to be written"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

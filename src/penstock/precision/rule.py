@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import register_jitable
 
-from .rounding import check_number
+from ..numeric import check_number
 
 ABOVE, BELOW, ASKED, SPOKE = 0, 1, 2, 3
 WHY = ("above", "below", "asked", "spoke")

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import BadInput
-from ..numeric import minimum
+from ..numeric import check_count, check_number, minimum
 from . import simulator_kernel as compiled
-from .rounding import check_count, check_number
 from .rule import WIDTH, Costs
 from .rules import tune
 

@@ -16,8 +16,9 @@ from ..errors import BadInput, BadState
 from ..kernel import keymap
 from ..kernel.jit import jit, kernel, specialise
 from ..kernel.rng import mix, uniform
+from ..numeric import check_count
 from .interval_source import around, check_limits, check_rule, cut_at_limits, ends
-from .rounding import check_count, is_rounded
+from .rounding import is_rounded
 from .rule import ABOVE, ASKED, BELOW, SPOKE, WHY, Costs, Rule, Tuned
 from .rules import tune
 
@@ -176,8 +177,6 @@ class Thinner:
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Continue where `save` left off, under the same rule and limits."""
-        if "rounded" not in saved:  # by an earlier release, which did not record it: assume so
-            saved = {**saved, "rounded": np.ones(len(saved["key"]), np.bool_)}
         keys = KeyStates(*(np.array(saved[name]) for name in KeyStates._fields))
         numbers = len(self._tuned.start())
         if keys.memory.shape != (len(keys.key), numbers):

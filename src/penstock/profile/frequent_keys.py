@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
-from .lossy import LossyCounter, check_memory, check_support, m_to_epsilon, share, steady_entries
+from ..kernel.options import at_least
+from .lossy import LossyCounter, check_support, m_to_epsilon, share, steady_entries
 
 DEFAULT = 10  # epsilon is the support divided by this
 LONGEST = 200  # characters of a key in a table; JSON has all of them
@@ -33,7 +34,7 @@ def count_keys(
         epsilon = float(default) if epsilon is None else epsilon
         check_support(support, epsilon)
     else:
-        check_memory(memory)
+        at_least("memory", memory, 1)
     popularity = np.unique(rows.key, return_counts=True)[1] / len(rows.key)
     if memory is not None:
         epsilon = _affordable(rows.key, popularity, memory, support)

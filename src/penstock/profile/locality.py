@@ -201,17 +201,6 @@ def fit_likelihood(rank: Ints, h: int) -> Weights:
     return likeliest(whole(rank), h)
 
 
-def fit_squares(rank: Ints, h: int) -> Weights:
-    """Return the least-squares estimate of a and b of a whole stream; ranks start from 0.
-
-    >>> from .locality import Locality
-    >>> stream = Locality([0.5], 0.5, [0.4, 0.3, 0.2, 0.1]).sample(20_000, seed=1)
-    >>> round(fit_squares(stream, h=1).b, 1)
-    0.5
-    """
-    return least_squares(whole(rank), [h])[0]
-
-
 @dataclass(frozen=True, eq=False)
 class Horizon:
     """Estimates for increasing h, and the advice."""

@@ -45,6 +45,7 @@ import numpy as np
 from ..errors import BadInput, BadState
 from ..kernel import keymap
 from ..kernel.jit import jit, kernel
+from ..kernel.options import at_least
 from ..numeric import Floats
 
 LARGEST_WIDTH = 1 << 40  # items in a bucket: no epsilon below 1e-12 is tried
@@ -88,12 +89,6 @@ def check_support(support: Any, epsilon: Any) -> Fraction:
     return wanted
 
 
-def check_memory(memory: int) -> None:
-    """Reject a memory that holds no key."""
-    if memory < 1:
-        raise BadInput(f"memory must be at least 1 key, got {memory}")
-
-
 def steady_entries(popularity: Any, epsilon: float) -> float:
     """Return the mean number of keys held at the end of a bucket, before it is pruned.
 
@@ -135,7 +130,7 @@ def m_to_epsilon(
     >>> m_to_epsilon(3, lambda epsilon: steady_entries([0.5, 0.3, 0.1, 0.1], epsilon))
     0.2
     """
-    check_memory(memory)
+    at_least("memory", memory, 1)
 
     def fits(width: int) -> bool:
         return entries(1 / width) <= memory * (1 + NEGLIGIBLE)

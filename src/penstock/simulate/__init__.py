@@ -7,40 +7,5 @@
   `distortion` says how evenly results are lost.
 - **The best possible.** `optimum` counts the results of an unlimited memory, and the most that any
   policy could get with hindsight; `flowexpect` plans with models of the streams.
-- **Sweeps.** `grid` does many cells of work on a pool of workers, and writes down what is done.
+- **All cores.** `pool` holds worker processes.
 """
-
-from .comparison import Comparison, compare, measure, simulate_cell, summarise
-from .grid import Pool, cores, product, sweep
-from .player import play
-from .scenario import Scenario, TraceFile, choose_source
-from .tracefiles import read_join, read_keys, read_lookup, read_pair, read_readings, read_stream
-from .traces import JoinTrace, LookupTrace, interleave
-from .workloads import GENERATED, Generated
-
-__all__ = [
-    "GENERATED",
-    "Comparison",
-    "Generated",
-    "JoinTrace",
-    "LookupTrace",
-    "Pool",
-    "Scenario",
-    "TraceFile",
-    "choose_source",
-    "compare",
-    "cores",
-    "interleave",
-    "measure",
-    "play",
-    "product",
-    "read_join",
-    "read_keys",
-    "read_lookup",
-    "read_pair",
-    "read_readings",
-    "read_stream",
-    "simulate_cell",
-    "summarise",
-    "sweep",
-]

@@ -8,26 +8,22 @@ and shows whether the remaining runs take longer than new processes take to star
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from math import isfinite
 from statistics import fmean, stdev
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from ..errors import BadInput
 from ..kernel.gains import ROWS
-from ..kernel.options import check_word
-from ..kernel.policy import JOINING, Configured
+from ..kernel.options import at_least
+from ..kernel.policy import Configured
 from .distortion import Distortion, exact_tally, tally
-from .grid import Given, Pool, Progress, cores, counting
 from .optimum import full_matched, full_results
 from .player import Played, check, choose, play, suitable
-from .scenario import Scenario, choose_source
+from .pool import Pool, Progress, cores, counting
+from .scenario import Scenario
 from .traces import JoinTrace, Trace
 
 START_SECONDS = 6.0  # that worker processes take to start
-SOURCE = ("workload", "trace", "key", "time", "side", "length")  # what a cell says of its arrivals
-SCENARIO = tuple(field.name for field in fields(Scenario) if field.name != "source")
 
 
 class Measured(NamedTuple):
@@ -42,20 +38,6 @@ class Measured(NamedTuple):
     def recall(self) -> float:
         """The share of all results that the policy produced."""
         return share(self.played.results, self.full)
-
-    def as_dict(self) -> Given:
-        """Return the figures as plain values."""
-        played = self.played
-        found = {
-            "results": played.results,
-            "full": self.full,
-            "recall": self.recall,
-            "rows": played.rows,
-            "seconds": played.seconds,
-        }
-        if played.matched is not None:
-            found |= {"matched": played.matched, "matchable": self.matchable}
-        return found if self.distortion is None else found | self.distortion._asdict()
 
 
 def share(results: int, full: int) -> float:
@@ -101,8 +83,7 @@ def compare(
     `workers` is the number of processes; None: one, or one for each core where that is faster.
     `progress` is called with the number of replays done and the number in all.
     """
-    if runs < 1:
-        raise BadInput(f"runs must be at least 1, got {runs}")
+    at_least("runs", runs, 1)
     names = list(policies) or suitable(scenario)
     chosen = [choose(name, scenario.problem) for name in names]
     for each in chosen:
@@ -136,30 +117,6 @@ def measure_run(
         )
         follow()
     return found
-
-
-def simulate_cell(given: Given) -> Given:
-    """Simulate one cell of a grid: one policy in one run.
-
-    A cell names its policy and memory, its arrivals, and perhaps more fields of a `Scenario`:
-
-        {"workload": "tower", "policy": "heeb", "memory": 10, "run": 3}
-        {"trace": "calls.csv", "key": "caller", "policy": "lru", "memory": 9, "problem": "caching"}
-
-    >>> found = simulate_cell({"workload": "zipf", "policy": "prob", "memory": 20, "length": 200})
-    >>> list(found)
-    ['results', 'full', 'recall', 'rows', 'seconds', 'matched', 'matchable']
-    """
-    for name in given:
-        check_word("a cell's entry", name, (*SOURCE, *SCENARIO, "policy", "run"))
-    for name in ("policy", "memory"):
-        if name not in given:
-            raise BadInput(f"a cell must name its {name}, got {given}; add {name!r}")
-    columns = {name: given[name] for name in SOURCE[2:] if name in given}
-    source = choose_source(given.get("workload"), given.get("trace"), **columns)
-    options = {name: given[name] for name in SCENARIO if name in given}
-    scenario = Scenario(source, **{"problem": JOINING} | options)
-    return measure_run(scenario, [given["policy"]], given.get("run", 0))[0].as_dict()
 
 
 def summarise(made: Comparison, rows: bool = False) -> dict[str, Any]:

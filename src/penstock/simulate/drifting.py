@@ -68,7 +68,7 @@ def drift_models(
 
     >>> still = Discrete.uniform(bound=0)
     >>> r, s = drift_models(noise_r=still, noise_s=still, lag=2)
-    >>> r.sample(3, seed=0).tolist(), s.sample(3, seed=0).tolist()
+    >>> r.centre([0, 1, 2]).tolist(), s.centre([0, 1, 2]).tolist()
     ([-2, -1, 0], [0, 1, 2])
     """
     return Trend(speed, -speed * lag, noise_r), Trend(speed, 0, noise_s)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import BadInput
+from ..kernel.options import at_least
 from ..kernel.policy import JOINING, Policy, Setup, check_range, reject
 from ..kernel.slots import FOREVER
 from ..models import Model, Now
@@ -35,8 +36,8 @@ ONE = 2**40  # the cost of a gain of 1: the solver needs whole numbers, and gain
 class FlowExpect:
     """A join of two streams that bring one tuple each at every step: 0, 1, ...
 
-    >>> from ..models import Known
-    >>> join = FlowExpect([Known([1, 9, 9]), Known([2, 3, 1])], budget=1)
+    >>> from ..models import Stationary
+    >>> join = FlowExpect([Stationary([9], [1]), Stationary([1, 3], [0.9, 0.1])], budget=1)
     >>> [join.push(r, s) for r, s in [(1, 2), (9, 3), (9, 1)]]  # it has held the 1
     [0, 0, 1]
 
@@ -60,8 +61,7 @@ class FlowExpect:
                 f"policy {NAME!r} needs the models of both streams, and they are not known;"
                 " replay a workload whose models are: tower, roof, floor or walk"
             )
-        if budget < 1:
-            raise BadInput(f"budget must be at least 1, got {budget}")
+        at_least("budget", budget, 1)
         check_range(NAME, "lookahead", lookahead, 1, FARTHEST)
         self.models = tuple(models)
         self.budget = budget

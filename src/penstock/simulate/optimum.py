@@ -45,6 +45,7 @@ from ..errors import BadInput
 from ..extras import need
 from ..kernel import heap as heaps
 from ..kernel.jit import specialise
+from ..kernel.options import at_least
 from ..kernel.shape import TWO_WAY, Joins, Shape
 from .traces import JoinTrace, Trace, arrivals
 
@@ -203,8 +204,7 @@ def most_results(
     >>> most_results([0, 0, 1, 1, 1], [7, 8, 8, 7, 7], [0, 1, 2, 3, 4], budget=1)
     2
     """
-    if budget < 1:
-        raise BadInput(f"budget must be at least 1, got {budget}")
+    at_least("budget", budget, 1)
     reach = counted_from(find_reach(side, key, time, end, together=together), first)
     wanted = np.flatnonzero(reach.stop > reach.begin)
     if len(wanted) == 0:
@@ -324,8 +324,7 @@ def lfd(keys: npt.ArrayLike, budget: int, *, first: int = 0) -> np.ndarray:
     >>> lfd([1, 2, 3, 1, 2, 3], budget=2).tolist()
     [False, False, False, True, True, False]
     """
-    if budget < 1:
-        raise BadInput(f"budget must be at least 1, got {budget}")
+    at_least("budget", budget, 1)
     names, key = np.unique(np.asarray(keys, np.int64), return_inverse=True)
     hits = np.zeros(len(key), bool)
     if len(key):

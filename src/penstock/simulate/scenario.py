@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import BadInput
 from ..kernel.durations import microseconds
 from ..kernel.gains import GOALS, PAIRS
-from ..kernel.options import check_word
+from ..kernel.options import at_least, check_word
 from ..kernel.policy import CACHING, JOINING
 from .tracefiles import read_join, read_lookup
 from .traces import JoinTrace, Trace, shortened
@@ -110,9 +110,8 @@ class Scenario:
         check_word("layout", self.layout, LAYOUTS)
         check_word("goal", self.goal, GOALS)
         for name, lowest in (("memory", 1), ("warmup", 0), ("seed", 0)):
-            value = getattr(self, name)
-            if value is not None and value < lowest:
-                raise BadInput(f"{name} must be at least {lowest}, got {value}")
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), lowest)
         if self.within is not None:
             check_within(self.within)
         if not 0 <= self.drop < 1:

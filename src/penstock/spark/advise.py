@@ -156,7 +156,7 @@ def _join(
 ) -> "Advice":
     """Return advice for a join of rows of both sides."""
     from ..advisor.advice import Streams
-    from ..advisor.advise import check_span, from_join_sample, refuse_strangers, window_doubts
+    from ..advisor.advise import check_span, from_join_sample, refuse_disjoint, window_doubts
     from ..advisor.draw import ERROR, WHOLE, choose_stretches, plan
     from ..advisor.sample import FINE, join_sample, live_by_bins, live_rows
 
@@ -168,7 +168,7 @@ def _join(
     span = last - first
     check_span(span, within)
     if not ((counts.left > 0) & (counts.right > 0)).any():
-        refuse_strangers(*(int(counts.alike[n > 0].sum()) for n in (counts.left, counts.right)))
+        refuse_disjoint(*(int(counts.alike[n > 0].sum()) for n in (counts.left, counts.right)))
     width = max(1, -(-span // BINS), (within or 0) // FINE)
     binned = _binned(rows, first, span, width)
     live = live_by_bins(binned, float(width), within)

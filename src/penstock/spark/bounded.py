@@ -10,13 +10,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..errors import BadInput
+from ..numeric import shown
 from ..precision.queries import Query, refreshes
 from ..precision.queries import answer as answered
-from ..precision.rounding import shown
 from .frames import Names, as_names, check_frame, check_keys, find_column, quote
 from .runtime.thin_bucket import HIGH, LOW
 from .session import check_workers
-from .thin import NUMBERS, as_double, rounded_where
+from .thin import NUMBERS, as_double, free_name, rounded_where
 
 
 def latest(refreshes: DataFrame, key: Names, time: str) -> DataFrame:
@@ -40,9 +40,7 @@ def latest(refreshes: DataFrame, key: Names, time: str) -> DataFrame:
     groups = [F.col(quote(name)) for name in keys]
     when, ends = F.col(quote(time)), (F.min(LOW).alias(LOW), F.max(HIGH).alias(HIGH))
     together = refreshes.groupBy(*groups, when).agg(*ends)
-    last = "last"
-    while last in {name.lower() for name in keys}:
-        last += "_"
+    last = free_name("last", keys)
     newest = F.max_by(F.struct(when, LOW, HIGH), when).alias(last)
     return together.groupBy(*groups).agg(newest).select(*groups, f"{last}.*")
 
@@ -146,8 +144,7 @@ def _answerer(query: Query, groups: int, name: str) -> Callable:
         chosen = refreshes(query, low, high, *costs)
         wanted = keys.take(pa.array(chosen, pa.int64())).combine_chunks()
         columns: list[Any] = [pa.array([part.as_py()], part.type) for part in group]
-        columns += [pa.array([least]), pa.array([most])]
-        columns.append(pa.array([within]))
+        columns += [pa.array([each]) for each in (least, most, within)]
         columns.append(pa.ListArray.from_arrays(pa.array([0, len(wanted)], pa.int32()), wanted))
         names = [*(f"g{place}" for place in range(groups)), *ANSWER]
         return pa.Table.from_arrays(columns, names=names)

@@ -84,13 +84,8 @@ def _counter(epsilon: str) -> Callable:
                 known = _keep(counter.save()["key"], known, pa.Table.from_batches([batch]))
         if known is not None:
             task = TaskContext.get()
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([task.partitionId() if task else 0], pa.int64()),
-                    pa.array([_pack(counter, known)], pa.binary()),
-                ],
-                names=["place", "packet"],
-            )
+            place = task.partitionId() if task else 0
+            yield pa.record_batch({"place": [place], "packet": [_pack(counter, known)]})
         freeze_memory()
 
     return partial

@@ -1,7 +1,7 @@
 """Read a batch frame in the order of time, in parts, by a plan of what to take from it.
 
 Few rows are sorted here. Many are sorted by Spark in as many partitions as it takes, each a part of
-the time, and what the plan wants is taken from each where it lies; rows themselves do not travel.
+the time, and what the plan asks for is taken from each where it lies; rows themselves are not sent.
 Rows of equal times stay in the order in which Spark reads them.
 """
 
@@ -48,7 +48,7 @@ def _survey_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def collected(rows: DataFrame, plan: Plan, first: int) -> list[Arrays]:
-    """Return what the plan wants of rows that are few; `first` is the place of the first."""
+    """Return what the plan asks for of few rows; `first` is the place of the first."""
     table = rows.where(F.col(KEY).isNotNull()).toArrow()
     key, time = (table[name].to_numpy() for name in (KEY, TIME))
     order = np.argsort(time, kind="stable")
@@ -56,7 +56,7 @@ def collected(rows: DataFrame, plan: Plan, first: int) -> list[Arrays]:
 
 
 def spread_out(rows: DataFrame, found: Survey, plan: Plan) -> list[Arrays]:
-    """Return what the plan wants of rows that are many; runs start anew in each partition."""
+    """Return what the plan asks for of many rows; runs start anew in each partition."""
     parts = max(partitions(rows.sparkSession), -(-found.rows // PARTITION))
     numbered = rows.where(F.col(KEY).isNotNull()).withColumn(ROW, F.monotonically_increasing_id())
     by_time = numbered.repartitionByRange(parts, TIME, ROW).sortWithinPartitions(TIME, ROW)
@@ -75,14 +75,7 @@ def _taker(plan: Plan) -> Callable:
         for number, (key, time) in enumerate(_chunks(batches)):
             packet = pack(take(plan, key, time, first))
             first += len(key)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([part], pa.int64()),
-                    pa.array([number], pa.int64()),
-                    pa.array([packet], pa.binary()),
-                ],
-                names=["part", "chunk", "packet"],
-            )
+            yield pa.record_batch({"part": [part], "chunk": [number], "packet": [packet]})
         freeze_memory()
 
     return read

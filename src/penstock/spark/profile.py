@@ -2,7 +2,7 @@
 
 Of a batch frame keys are counted, and the rest comes from samples. Of a streaming frame a query
 keeps samples. Every micro-batch is read as a batch frame is, and taken into a sketch of bounded
-size. The sketch is written with the number of the batch, into two slots in turn: if the query dies
+size. The sketch is written with the number of the batch, into two slots in turn: if the query fails
 on the way, the slot of the batch before is whole, and Spark gives the same batch again. A batch
 whose number is already there is not taken in twice.
 
@@ -42,7 +42,7 @@ SCHEMA = "batch long, about string, sketch binary"
 
 @dataclass(frozen=True)
 class ProfileStream:
-    """A running query, and what it knows.
+    """A running query, and its profile so far.
 
     `query` is Spark's own: `query.stop()`, `query.awaitTermination()`, `query.lastProgress`.
     """
@@ -192,7 +192,7 @@ def _start(
     """Start the query, and return it with its folder; saved sketches must agree on `about`."""
     if checkpoint is None:
         raise BadInput(
-            "the profile of a streaming frame needs a folder for what it knows so far; pass"
+            "the profile of a streaming frame needs a folder for the profile so far; pass"
             " checkpoint="
         )
     folder = str(checkpoint).rstrip("/")

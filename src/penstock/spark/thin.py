@@ -78,7 +78,7 @@ def thin(
     taken for one with a chance of 1 in 37 million.
     """
     keys = as_names(key, "key")
-    rounded = _free_name((*keys, value, time))
+    rounded = free_name("rounded", (*keys, value, time))
     readings = _read(updates, "updates", keys, value, time, rounded)
     check_settings(updates.sparkSession, updates.isStreaming)
     plan = ThinPlan(
@@ -144,9 +144,9 @@ def _read(
     return frame.select(*columns)
 
 
-def _free_name(taken: tuple[str, ...]) -> str:
+def free_name(name: str, taken: tuple[str, ...]) -> str:
     """Return a name that no other column has."""
-    name, known = "rounded", {str(each).lower() for each in taken}
+    known = {str(each).lower() for each in taken}
     while name in known:
         name += "_"
     return name

@@ -50,7 +50,8 @@ cost, and a need between two whole numbers is rounded down.
 import math
 from typing import NamedTuple
 
-from ..rounding import check_count, check_number, check_width
+from ...numeric import check_count, check_number
+from ..rounding import check_width
 from ..rule import ABOVE, ASKED, BELOW, SPOKE, WIDTH, Costs, Rule, hook
 
 SMALLEST, LARGEST = 1e-300, 1e300  # widths, far from the smallest and the largest float

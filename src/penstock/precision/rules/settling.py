@@ -25,7 +25,7 @@ This rule combines four ideas:
 import math
 from typing import NamedTuple
 
-from ..rounding import check_count, check_number
+from ...numeric import check_count, check_number
 from ..rule import ASKED, SPOKE, WIDTH, Costs, Rule, hook
 
 # Places in the memory:

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...errors import PenstockError
+from ...numeric import check_number
 from ..interval_source import Refresh, Source, check_rule
-from ..rounding import check_number
 from ..rule import Costs
 from ..rules import tune
 from . import messages

@@ -112,8 +112,8 @@ class Run:
     metrics: Metrics
 
     @property
-    def let_go(self) -> int:
-        """Return how many rows had to go, or were not let in, while they could still match."""
+    def evicted(self) -> int:
+        """Return how many rows were evicted or rejected while they could still match."""
         return sum(self.metrics.evicted) + sum(self.metrics.refused)
 
     @property
@@ -265,10 +265,10 @@ class Demo:
 
 
 class Watcher(Protocol):
-    """Whoever wants to know how it goes."""
+    """What is told of the progress."""
 
     def doing(self, what: str) -> None:
-        """Take note of what goes on from now on."""
+        """Take note of what is done from now on."""
 
     def stands(self, run: Run) -> None:
         """Take note of how a join stands."""

@@ -4,7 +4,8 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
+from rich import box
+from rich.table import Table
 
 from ...extras import nycflights_folder
 from ...relations import Relation
 from ..lookup import lookup
 from ..metrics import LookupMetrics, metrics
 from .joins import read_flights, write_parts
-from .quiet import quiet_session
+from .quiet import quiet_session, terminal
 
 SCHEMA = "tailnum string, carrier string, flight long"
 TABLE = "planes"
@@ -132,3 +135,82 @@ def _run(spark: Any, flights: Flights, policy: str, memory: int) -> LookupRun:
     query.awaitTermination()
     speed = statistics.median(each["processedRowsPerSecond"] for each in query.recentProgress)
     return LookupRun(policy, time.perf_counter() - began, speed, metrics(query))
+
+
+TITLE = "Looked up live on Spark: the plane of every flight, from a table in SQLite"
+HEADS = (
+    "events\nper s",
+    "rows\nheld",
+    "rows\ncached",
+    "queries\nsent",
+    "rows\nfetched",
+    "without\na plane",
+    "99 % not\nolder than",
+)
+COUNTED = ("hits", "misses", "known_missing", "null_keys", "found", "calls", "rows_fetched")
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """Say on standard error what goes on, if that is a terminal."""
+    with terminal() as console, console.status("") as status:
+        yield status.update
+
+
+def table(made: LookupDemo) -> Table:
+    """Return the table of all runs, the best one marked."""
+    shown = Table(title=TITLE, box=box.SIMPLE_HEAD, title_style="bold", title_justify="left")
+    shown.add_column("policy", no_wrap=True)
+    for head in HEADS:
+        shown.add_column(head, justify="right", no_wrap=True)
+    for run in made.runs:
+        figures = run.metrics
+        shown.add_row(
+            run.policy,
+            f"{run.events_per_second:,.0f}",
+            f"{figures.rows_held:,}",
+            f"{figures.hit_ratio or 0:.1%}",
+            f"{figures.calls:,}",
+            f"{figures.rows_fetched:,}",
+            f"{figures.unfound:,}",
+            f"{figures.staleness_p99 or 0:.0f} s",
+            style="bold green" if run is made.best else "",
+        )
+    return shown
+
+
+def moral(made: LookupDemo) -> str:
+    """Say in words what the run showed."""
+    figures = made.best.metrics
+    return (
+        f"\n{made.flights.events:,} flights, a table of {made.flights.planes:,} planes, a cache of "
+        f"{made.memory:,}. Asked row by row, the database would have answered "
+        f"{figures.events - figures.null_keys:,} queries; with {made.best.policy} it answered "
+        f"{figures.calls:,} and sent {figures.rows_fetched:,} rows. {figures.unfound:,} flights "
+        "have a plane that the table lacks, which a count of rows does not show."
+    )
+
+
+def summarise(made: LookupDemo) -> dict[str, Any]:
+    """Return everything that the demonstration found as plain values."""
+    return {
+        "events": made.flights.events,
+        "relation": made.flights.planes,
+        "batches": made.flights.parts,
+        "memory": made.memory,
+        "seconds": round(made.seconds, 1),
+        "policies": [
+            {
+                "policy": run.policy,
+                "events_per_second": round(run.events_per_second),
+                **{name: getattr(run.metrics, name) for name in COUNTED},
+                "held": run.metrics.rows_held,
+                "staleness": {
+                    "p50": run.metrics.staleness_p50,
+                    "p99": run.metrics.staleness_p99,
+                },
+                "seconds": round(run.seconds, 1),
+            }
+            for run in made.runs
+        ],
+    }

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from ...errors import PenstockError
 from ..needs import check_java
 from ..session import local
@@ -53,3 +55,10 @@ def _output_to(log: Path) -> Iterator[None]:
         for number, saved in zip((1, 2), ours, strict=True):
             os.dup2(saved, number)
             os.close(saved)
+
+
+@contextmanager
+def terminal() -> Iterator[Console]:
+    """Yield a console on standard error, silent if that is not a terminal."""
+    with os.fdopen(os.dup(2), "w") as file:  # a copy, because the original is Java's for a moment
+        yield Console(file=file, quiet=not file.isatty())

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from papers import grid
+from papers.grid import simulate_cell
+from papers.grid_on_spark import _cut, grid_frame, sweep
 from penstock.errors import BadInput
-from penstock.simulate import grid, simulate_cell
-from penstock.spark.sweep import _cut, grid_frame, sweep
-from tests.simulate.work import die_once, double
+from tests.papers.work import die_once, double
 
 pytestmark = pytest.mark.spark
 
@@ -26,7 +27,7 @@ def test_the_same_as_here(spark, tmp_path):
 
 
 def test_more_jobs_than_run_at_once(spark, monkeypatch):
-    monkeypatch.setattr("penstock.spark.sweep.SMALLEST", 1)
+    monkeypatch.setattr("papers.grid_on_spark.SMALLEST", 1)
     cells = [{"x": x} for x in range(24)]
     found = sweep(spark, cells, work=double)
     assert [each["twice"] for each in found] == list(range(0, 48, 2))

@@ -1,9 +1,12 @@
 import pytest
 
+from papers.grid import cut, simulate_cell, sweep
 from penstock.errors import BadInput
-from penstock.simulate import Generated, Pool, Scenario, compare, simulate_cell, sweep
-from penstock.simulate.grid import cut
-from tests.simulate.work import die_once, double
+from penstock.simulate.comparison import compare
+from penstock.simulate.pool import Pool
+from penstock.simulate.scenario import Scenario
+from penstock.simulate.workloads import Generated
+from tests.papers.work import die_once, double
 
 
 @pytest.fixture(scope="module")

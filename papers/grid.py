@@ -2,151 +2,35 @@
 
 A cell is one piece of work in plain values (numbers, texts, lists, dictionaries), so that it can be
 sent to another process or machine, and be written down. The work itself is a function at the top of
-a module, which a worker can import. `penstock.spark.sweep` does the same on a cluster.
-
-A `Pool` holds the worker processes. They end with their parent; if one is killed, all restart.
+a module, which a worker can import. `papers.grid_on_spark` does the same on a cluster.
 """
 
 import functools
 import hashlib
 import itertools
 import json
-import multiprocessing
-import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput
-from ..kernel.jit import source_hash
-
-ENDING = (signal.SIGINT, signal.SIGTERM)
-RETRIES = 3  # of what was under way when a worker died
-
-
-class Pool:
-    """One process for each core, or as many as are asked for; they start when they are needed.
-
-    >>> with Pool(workers=1) as pool:  # one worker is this process itself
-    ...     dict(pool.map(abs, [-3, 4]))
-    {0: 3, 1: 4}
-    """
-
-    def __init__(self, workers: int | None = None) -> None:
-        self.workers = cores() if workers is None else workers
-        self._pool: ProcessPoolExecutor | None = None
-        self._before: set[Any] = set()
-
-    def __enter__(self) -> "Pool":
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        self._stop(at_once=kind is not None)
-
-    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each item and its result, as they are done."""
-        if self.workers <= 1:
-            yield from enumerate(map(work, items))
-            return
-        waiting = dict(enumerate(items))
-        for attempt in range(1 + RETRIES):
-            try:
-                for number, found in self._spread(work, waiting):
-                    del waiting[number]
-                    yield number, found
-                return
-            except BrokenProcessPool:  # a worker was killed, and took the others with it
-                self._stop(at_once=True)
-                if attempt == RETRIES:
-                    raise
-            except BaseException:  # Ctrl-C, or work that failed: the others are stopped
-                self._stop(at_once=True)
-                raise
-
-    def _spread(
-        self, work: Callable[[Any], Any], waiting: dict[int, Any]
-    ) -> Iterator[tuple[int, Any]]:
-        if self._pool is None:
-            self._before = set(multiprocessing.active_children())
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, context, _end_with_parent)
-        with _interrupts_delayed():  # the workers, which start here, never see Ctrl-C
-            futures: dict[Future, int] = {
-                self._pool.submit(work, item): number for number, item in waiting.items()
-            }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-
-    def _stop(self, at_once: bool) -> None:
-        pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        if at_once:
-            for process in set(multiprocessing.active_children()) - self._before:
-                process.terminate()
-        pool.shutdown(wait=not at_once, cancel_futures=True)
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _end_with_parent() -> None:
-    """Watch the parent: a worker whose parent was killed would wait for work forever."""
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _interrupts_delayed() -> Iterator[None]:
-    """Delay Ctrl-C and termination, so that no worker is left half started.
-
-    In the processes started meanwhile Ctrl-C stays blocked: their parent will end them. A signal
-    that is blocked is delivered later, where one that is ignored would be lost. But it is blocked
-    in this thread only, and Python's handler runs here whichever thread gets the signal; so the
-    handlers are replaced too.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    came: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in ENDING if _may_handle(number)}
-    for number in handlers:
-        signal.signal(number, lambda which, _: came.append(which))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if came:
-            signal.raise_signal(came[0])
-
-
-def _may_handle(number: int) -> bool:
-    """Return whether Python handles a signal, and this thread may replace the handler."""
-    is_main = threading.current_thread() is threading.main_thread()
-    return is_main and callable(signal.getsignal(number))
-
+from penstock.errors import BadInput
+from penstock.kernel.jit import source_hash
+from penstock.kernel.options import check_word
+from penstock.kernel.policy import JOINING
+from penstock.simulate.comparison import Measured, measure_run
+from penstock.simulate.pool import Pool, Progress, counting
+from penstock.simulate.scenario import Scenario, choose_source
 
 Given = dict[str, Any]
 Work = Callable[[Given], Given]
 Done = tuple[str, Given, Given]  # the key of a cell, the cell, and what was found
-Progress = Callable[[int, int], None]  # called with how many of how many are done
+
+SOURCE = ("workload", "trace", "key", "time", "side", "length")  # what a cell says of its arrivals
+SCENARIO = tuple(field.name for field in fields(Scenario) if field.name != "source")
 
 FILE = "cells.jsonl"
 PARTS = 8  # that each worker's share is cut into, so that none has to wait long for the others
@@ -182,7 +66,6 @@ def sweep(
     folder: where finished cells are written down; those found there are not done again.
     pool: the workers; by default one for each core, for this call only.
 
-    >>> from penstock.simulate import simulate_cell
     >>> tower = {"workload": "tower", "policy": "rand", "length": 60, "warmup": 0}
     >>> cells = [tower | {"memory": 2}, tower | {"memory": 9}]
     >>> few, many = sweep(simulate_cell, cells, pool=Pool(workers=1))
@@ -233,19 +116,6 @@ def cut(todo: list, workers: int) -> list[list]:
     return [todo[start : start + size] for start in range(0, len(todo), size)]
 
 
-def counting(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """Return a function that reports so many more steps of a total."""
-    done = 0
-
-    def step(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress is not None:
-            progress(done, total)
-
-    return step
-
-
 def key_of(work: Work, given: Given) -> str:
     """Return a key that no other work, other cell or other state of the sources has."""
     sources = [source_hash(), _sources_beside(work.__module__.partition(".")[0])]
@@ -255,8 +125,8 @@ def key_of(work: Work, given: Given) -> str:
 
 @functools.cache
 def _sources_beside(package: str) -> str:
-    """Return a hash of the sources of a package other than this one, which has its own hash."""
-    if package == __name__.partition(".")[0]:
+    """Return a hash of the sources of a package other than penstock, which has its own hash."""
+    if package == "penstock":
         return ""
     digest = hashlib.sha256()
     for folder in getattr(sys.modules.get(package), "__path__", ()):
@@ -269,9 +139,8 @@ def _sources_beside(package: str) -> str:
 def name_of(work: Work) -> str:
     """Return the name by which a worker finds the function.
 
-    >>> from penstock.simulate import simulate_cell
     >>> name_of(simulate_cell)
-    'penstock.simulate.comparison:simulate_cell'
+    'papers.grid:simulate_cell'
     """
     name = f"{work.__module__}:{work.__qualname__}"
     if "<" in name:
@@ -337,3 +206,42 @@ def _lines(path: Path) -> list[tuple[str, Given]]:
         with path.open("a") as file:
             file.write("\n")  # so that the next line is whole
     return found
+
+
+def simulate_cell(given: Given) -> Given:
+    """Simulate one cell of a grid: one policy in one run.
+
+    A cell names its policy and memory, its arrivals, and perhaps more fields of a `Scenario`:
+
+        {"workload": "tower", "policy": "heeb", "memory": 10, "run": 3}
+        {"trace": "calls.csv", "key": "caller", "policy": "lru", "memory": 9, "problem": "caching"}
+
+    >>> found = simulate_cell({"workload": "zipf", "policy": "prob", "memory": 20, "length": 200})
+    >>> list(found)
+    ['results', 'full', 'recall', 'rows', 'seconds', 'matched', 'matchable']
+    """
+    for name in given:
+        check_word("a cell's entry", name, (*SOURCE, *SCENARIO, "policy", "run"))
+    for name in ("policy", "memory"):
+        if name not in given:
+            raise BadInput(f"a cell must name its {name}, got {given}; add {name!r}")
+    columns = {name: given[name] for name in SOURCE[2:] if name in given}
+    source = choose_source(given.get("workload"), given.get("trace"), **columns)
+    options = {name: given[name] for name in SCENARIO if name in given}
+    scenario = Scenario(source, **{"problem": JOINING} | options)
+    return figures(measure_run(scenario, [given["policy"]], given.get("run", 0))[0])
+
+
+def figures(measured: Measured) -> Given:
+    """Return the figures of a replay as plain values."""
+    played = measured.played
+    found = {
+        "results": played.results,
+        "full": measured.full,
+        "recall": measured.recall,
+        "rows": played.rows,
+        "seconds": played.seconds,
+    }
+    if played.matched is not None:
+        found |= {"matched": played.matched, "matchable": measured.matchable}
+    return found if measured.distortion is None else found | measured.distortion._asdict()

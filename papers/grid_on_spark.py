@@ -16,19 +16,20 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import BadInput, PenstockError
-from ..simulate import simulate_cell
-from ..simulate.grid import (
+from penstock.errors import BadInput, PenstockError
+from penstock.simulate.pool import Progress
+from penstock.spark.session import check_workers, partitions
+
+from .grid import (
     Done,
     Given,
-    Progress,
     Work,
     find_work,
     key_of,
     name_of,
+    simulate_cell,
     sweep_by,
 )
-from .session import check_workers, partitions
 
 AT_ONCE = 3  # jobs
 PARTS = 12  # jobs in all, unless they would be too small or too large
@@ -47,9 +48,9 @@ def sweep(
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[Given]:
-    """Return what each cell of a grid finds, in their order, as `penstock.simulate.sweep` does.
+    """Return what each cell of a grid finds, in their order, as `papers.grid.sweep` does.
 
-    cells: what each simulation is given, as `penstock.simulate.product` makes them.
+    cells: what each simulation is given, as `papers.grid.product` makes them.
     work: what is done with a cell; the workers must be able to import it.
     folder: where the driver writes down what is done; what is found there is not done again.
     """

@@ -2,11 +2,10 @@ from importlib import import_module
 
 import pytest
 
+from papers.grid import _sources_beside, find_work, key_of, name_of, product
 from penstock.errors import BadInput
 from penstock.kernel import jit
-from penstock.simulate import product
-from penstock.simulate.grid import _sources_beside, find_work, key_of, name_of
-from tests.simulate.work import die_once, double
+from tests.papers.work import die_once, double
 
 
 def test_a_product_has_every_combination_and_the_last_axis_is_the_fastest():
@@ -26,9 +25,7 @@ def test_a_key_tells_cells_work_and_sources_apart(monkeypatch):
     key = key_of(double, given)
     assert key == key_of(double, {"y": 2, "x": 1})
     assert len({key, key_of(double, given | {"x": 2}), key_of(die_once, given)}) == 3
-    monkeypatch.setattr(
-        "penstock.simulate.grid.source_hash", lambda: "another state of the sources"
-    )
+    monkeypatch.setattr("papers.grid.source_hash", lambda: "another state of the sources")
     assert key_of(double, given) != key
     assert jit.source_hash() != "another state of the sources"
 

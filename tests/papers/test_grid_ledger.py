@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from papers.grid import FILE, Ledger
 from penstock.errors import BadInput
-from penstock.simulate.grid import FILE, Ledger
 
 
 def test_what_is_added_is_found_again_by_the_next(tmp_path):
