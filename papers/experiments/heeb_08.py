@@ -123,7 +123,7 @@ def _verdicts(mean: dict, flow: dict[str, float], made: Rows) -> list:
                 "less on FLOOR than on TOWER": lead[0] > lead[2],
             },
             "HEEB / RAND: " + ", ".join(f"{each:.2f}" for each in lead),
-            why="ten tuples are enough for all results of TOWER, so no policy can lead by more there",
+            why="ten tuples are enough for all results of TOWER, so no policy leads by more there",
         ),
         judge(
             "on WALK no online algorithm comes close to OPT-offline",
