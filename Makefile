@@ -16,6 +16,8 @@ KERNELS := $(wildcard tests/kernel tests/policies tests/engine tests/profile/tes
 	tests/precision/test_simulator_kernel.py tests/precision/test_thinning.py \
 	tests/simulate/test_optimum_cache.py tests/simulate/test_skewed_repeating.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
+# The queries of tests are short: Java's second compiler would cost more than it gains.
+TEST_JAVA = $(WITH_JAVA) export SPARK_SUBMIT_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
 help: ## say what can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,14 +42,14 @@ ifneq ($(KERNELS),)
 	@NUMBA_DISABLE_JIT=1 PENSTOCK_HYPOTHESIS=nojit $(PYTEST) $(PARALLEL) -m "not slow and not spark" $(KERNELS)
 endif
 	@echo "== tests on Spark" # a session for each worker: they mostly wait; 5: there are none
-	@$(WITH_JAVA) $(PYTEST) -n $(WORKERS) --dist loadfile -m "spark and not slow" tests || [[ $$? == 5 ]]
+	@$(TEST_JAVA) $(PYTEST) -n $(WORKERS) --dist loadfile -m "spark and not slow" tests || [[ $$? == 5 ]]
 
 check: setup ## one policy's tests, contract and twin: make check POLICY=lru
 	@test -n "$(POLICY)" || { echo "name a policy: make check POLICY=lru" >&2; exit 2; }
 	@$(PYTEST) -m "not slow" -k "$(POLICY)" tests/policies/test_contract.py tests/policies/test_$(POLICY).py
 
 test-slow: setup java ## the slow tests, which take many minutes
-	@$(WITH_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow
+	@$(TEST_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow
 
 lint: setup ## ruff, mypy, import-linter; the lock against pyproject.toml
 	@echo "== lint"
