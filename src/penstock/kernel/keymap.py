@@ -55,16 +55,15 @@ def _fetch(typing_context, array, row, column):
 
 
 def _nothing(array, row, column):
-    """Stand in for the real thing where nothing is compiled."""
+    """Do nothing: for plain Python, which cannot prefetch."""
 
 
-@jit
 def _fetch_one(array, row, column):
     _fetch(array, row, column)
 
 
-fetch: Any = _nothing if config.DISABLE_JIT else _fetch_one
-_fetch_one.plain = _nothing
+fetch: Any = _nothing if config.DISABLE_JIT else jit(_fetch_one)
+fetch.plain = _nothing
 
 
 def make_buckets(
