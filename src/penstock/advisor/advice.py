@@ -183,9 +183,14 @@ class Advice:
         return held_bytes(self.streams.peak, self.streams.payload, self.streams.problem)
 
     @property
+    def budget(self) -> int | None:
+        """The budget to set, in rows; None: leave it out."""
+        return None if self.exact else self.answer.rows
+
+    @property
     def code(self) -> str:
         """The line to paste."""
-        budget = "None" if self.exact else f"{self.answer.rows:_}"
+        budget = "None" if self.budget is None else f"{self.budget:_}"
         return self.call.format(policy=self.answer.policy, budget=budget)
 
     @property
