@@ -2,9 +2,9 @@
 
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
 to print that all commands share. The commands: `simulate` (and `policies`), `profile` (and
-`count`), `advise`, `run`, `init`, `demo`, `warm`, `precision` (rules simulated and replayed) and `mqtt` (the other
-commands of `precision`). `readings` reads what `source` publishes; `weather` is the data and the
-pictures of `demo precision`.
+`count`), `advise`, `run`, `init`, `demo`, `warm`, `precision` (rules simulated and replayed) and
+`mqtt` (the other commands of `precision`). `readings` reads what `source` publishes; `weather` is
+the data and the pictures of `demo precision`.
 """
 
 from . import advise, demo, init, mqtt, precision, profile, run, simulate, warm

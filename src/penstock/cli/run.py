@@ -110,7 +110,7 @@ def _monitor(pipeline: Any, spark: Any) -> Iterator[None]:
 
 @contextmanager
 def _ending() -> Iterator[Callable[[], bool]]:
-    """Yield what tells whether Ctrl-C or a termination came; a second one ends everything at once."""
+    """Yield what tells whether Ctrl-C or a termination came; a second one ends all at once."""
     asked, before = threading.Event(), {}
 
     def ask(number: int, _: Any) -> None:
@@ -133,14 +133,14 @@ def _tell(sentence: str) -> None:
 
 
 def _lines(name: str, query: Any) -> Callable[[Any], None]:
-    """Return what prints a line for each progress report: of one micro-batch, then of all so far."""
+    """Return what prints a line for each report: figures of the micro-batch, then of all."""
     from ..spark.pipeline import columns_of, figures_of, short
 
-    widths = (6, 8, 8, 8, 9, 9, 9, 8, 14)
+    widths = (6, 7, 7, 8, 8, 8, 8, 7, 12)
     printed = 0
 
     def line(cells: Any) -> str:
-        return "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths)).rstrip()
+        return " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths)).rstrip()
 
     def told(progress: Any) -> None:
         nonlocal printed

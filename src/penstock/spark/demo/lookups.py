@@ -18,8 +18,8 @@ from ...extras import nycflights_folder
 from ...relations import Relation
 from ..lookup import lookup
 from ..metrics import LookupMetrics, metrics
-from .joins import read_flights, write_parts
 from ..quiet import SHORT, quiet_session
+from .joins import read_flights, write_parts
 
 SCHEMA = "tailnum string, carrier string, flight long"
 TABLE = "planes"

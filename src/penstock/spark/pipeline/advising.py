@@ -25,8 +25,8 @@ USUAL = 100_000  # of one without a window
 def advised(pipeline: Pipeline, spark: Any) -> "Advice":
     """Return which policy and budget suit what the sources hold already.
 
-    Files are read as they are there; of Kafka what came during the last five windows. The rate source
-    is generated.
+    Files are read as they are; of Kafka what came during the last five windows. What the rate
+    source would give is generated.
     """
     given = pipeline.options
     if pipeline.name == "thin":
@@ -38,7 +38,7 @@ def advised(pipeline: Pipeline, spark: Any) -> "Advice":
     within = given.get("within")
     if isinstance(within, list):
         raise pipeline.file.error(
-            "--advise knows windows of one span only; for the advice write the longer of both spans",
+            "--advise knows windows of one span only; for the advice write the longer of the two",
             "join.within",
         )
     with pipeline.placed(pipeline.name, given):

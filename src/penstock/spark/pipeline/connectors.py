@@ -106,7 +106,7 @@ def read(spark: Any, given: Mapping[str, Any], batch: bool = False) -> DataFrame
 
 
 def _decoded(frame: DataFrame, schema: str | None) -> DataFrame:
-    """Return Kafka's rows with the value read as JSON: a column beside key, timestamp, and so on."""
+    """Return Kafka's rows with the value read as JSON, beside key, timestamp and so on."""
     if schema is None:
         return frame
     return frame.withColumn("value", F.from_json(F.col("value").cast("string"), schema))

@@ -49,8 +49,8 @@ def drive(query: Any, ending: Callable[[], bool], told: Told) -> None:
 def cause(error: str) -> str:
     """Return the one line of a failed query that tells why.
 
-    >>> cause("[STREAM_FAILED] ...\\n  File a\\npenstock.errors.BadState: made by another join\\n at b")
-    'made by another join'
+    >>> cause("[STREAM_FAILED] ...\\n  File a\\npenstock.errors.BadState: of another join\\n at b")
+    'of another join'
     """
     ours = [line for line in error.splitlines() if line.strip().startswith("penstock.")]
     if ours:

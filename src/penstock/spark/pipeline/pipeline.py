@@ -62,7 +62,7 @@ class Pipeline:
 
     @cached_property
     def options(self) -> Table:
-        """What the operator is given, by the names of its arguments; frames by the names of sources."""
+        """What the operator is given, by its arguments; frames by the names of sources."""
         filled = self.file.filled(self.file.table(self.name), self.name)
         if "relation" in filled:  # its address is read where connections are opened
             filled["relation"] = self.file.content[self.name]["relation"]

@@ -18,8 +18,8 @@ Table = dict[str, Any]
 def lines_of(text: str) -> dict[str, int]:
     """Return the line of every table and key, by their dotted names.
 
-    `tomllib` keeps no lines. Each statement is parsed alone, under the header of its table; one that
-    cannot be parsed yet goes on in the next line.
+    `tomllib` keeps no lines. Each statement is parsed alone, under the header of its table; one
+    that cannot be parsed yet goes on in the next line.
 
     >>> lines_of('[a]\\nb.c = [\\n  1,\\n]\\n\\n[a."d.e"]\\nf = 2')
     {'a': 1, 'a.b': 2, 'a.b.c': 2, 'a.d.e': 6, 'a.d.e.f': 7}
@@ -106,7 +106,7 @@ class TomlFile:
         return found
 
     def check_keys(self, name: str, given: Iterable[str], known: Iterable[str]) -> None:
-        """Refuse a key that a table does not have, and suggest the nearest; `*`: any that begin so."""
+        """Refuse a key that a table does not have; `*` at the end of one stands for anything."""
         names = list(known)
         open_ended = tuple(each[:-1] for each in names if each.endswith("*"))
         for key in given:
