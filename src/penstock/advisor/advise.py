@@ -85,7 +85,7 @@ def advise_join(
     >>> random = np.random.default_rng(1)
     >>> key = (100 * random.random(20_000) ** 3).astype(np.int64)
     >>> row, tried = np.arange(20_000), ("fifo", "lru", "prob")
-    >>> made = advise_join(row % 2, key, row, within=500, tried=tried)
+    >>> made = advise_join(row % 2, key, row, within=500, tried=tried, payload=1000)
     >>> made.streams.peak, made.answer.policy, made.answer.rows < 300
     (501, 'prob', True)
     """

@@ -630,8 +630,8 @@ def _open(file: Path) -> Opened:
         raise BadInput(f"there is no file {file}; check the path")
     if file.is_dir():
         raise BadInput(f"{file} must be one file, got a folder; give the path of a file in it")
-    kind = _suffixes(file)[:1]
-    if kind[0] not in READERS:
+    kind = "".join(_suffixes(file)[:1])
+    if kind not in READERS:
         *some, last = READERS
         raise BadInput(
             f"a trace file must end in {', '.join(some)} or {last}, then perhaps in .gz, got "
@@ -640,7 +640,7 @@ def _open(file: Path) -> Opened:
     with _stream(file) as stream:
         if not stream.read(1):
             raise BadInput(f"{file} must hold a table, got an empty file")
-    return READERS[kind[0]](file)
+    return READERS[kind](file)
 
 
 def _open_parquet(file: Path) -> Opened:
