@@ -29,6 +29,7 @@ from .toml_file import Table, TomlFile, flat
 
 OPERATORS: dict[str, Callable[..., DataFrame]] = {"join": join, "lookup": lookup, "thin": thin}
 RELATION = [each.name for each in fields(Relation) if each.name != "credentials"]
+SPARK_QUOTES = ("path", "schema", "select")  # as they are, inside of its own sentences
 SECRET = re.compile(r"secret|password|token|access.?key|jaas|credential", re.IGNORECASE)
 
 
@@ -295,10 +296,15 @@ def _blamed(sentence: str, given: Mapping[str, Any]) -> str:
     """
     found = {}
     for name, value in given.items():
-        texts = [*value, *value.values()] if isinstance(value, dict) else value
-        texts = texts if isinstance(texts, list) else [texts]
-        places = [sentence.find(repr(text)) for text in texts if isinstance(text, str)]
-        places += [sentence.find(text) for text in texts if name in ("path", "schema", "select")]
+        items = [*value, *value.values()] if isinstance(value, dict) else value
+        texts = [
+            each
+            for each in (items if isinstance(items, list) else [items])
+            if isinstance(each, str)
+        ]
+        places = [sentence.find(repr(text)) for text in texts]
+        if name in SPARK_QUOTES:
+            places += [sentence.find(text) for text in texts]
         named = re.search(rf"\b{re.escape(name)}(=| must\b)", sentence)
         places += [named.start()] if named else []
         if any(place >= 0 for place in places):
