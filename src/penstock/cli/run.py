@@ -111,7 +111,8 @@ def _monitor(pipeline: Any, spark: Any) -> Iterator[None]:
 @contextmanager
 def _ending() -> Iterator[Callable[[], bool]]:
     """Yield what tells whether Ctrl-C or a termination came; a second one ends all at once."""
-    asked, before = threading.Event(), {}
+    asked = threading.Event()
+    before: dict[int, Any] = {}
 
     def ask(number: int, _: Any) -> None:
         signal.signal(number, before[number])
@@ -124,8 +125,8 @@ def _ending() -> Iterator[Callable[[], bool]]:
     try:
         yield asked.is_set
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _tell(sentence: str) -> None:

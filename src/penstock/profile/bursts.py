@@ -87,8 +87,8 @@ def bursts(times: ArrayLike) -> Bursts:
     found = Bursts(float(since[-1]), rate, tuple(scales), step, _course(place, None, span, step))
     if times.dtype.kind not in "mM":
         return found
-    unit = np.timedelta64(1, np.datetime_data(times.dtype)[0])
-    return found.in_seconds(float(np.timedelta64(1, "s") / unit))
+    second, unit = (np.ones(1, f"m8[{each}]") for each in ("s", np.datetime_data(times.dtype)[0]))
+    return found.in_seconds(float((second / unit)[0]))
 
 
 def _course(place: Ints, count: Ints | None, span: float, step: float) -> tuple[float, ...]:

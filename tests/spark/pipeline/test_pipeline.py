@@ -169,7 +169,7 @@ trigger.availableNow = true
         ('policy = "lru"', "budget = 0", "line 18: budget must be at least 1 per bucket"),
         ('delay = "1 second"\n', "", "line 11: a join of streams must know how late rows may come"),
         ("/views", "/vews", "line 4: the source 'views': Path does not exist"),
-        ("uid bigint, at", "uid bgint, at", "line 9: the source 'clicks': "),
+        ("uid bigint, at", "uid bgint, at", "line 9: the source 'clicks': Unsupported data type"),
         ('/views"', '/views"\nselect = ["none"]', "line 5: the source 'views': A column"),
         (
             'path = "OUT"',

@@ -76,7 +76,7 @@ SINKS = {
     KAFKA: ("topic", "key", "includeHeaders", "kafka.*"),
 }
 TRIGGERS = _arguments(DataStreamWriter.trigger)
-REQUIRED = {
+REQUIRED: dict[str, tuple[str, ...]] = {
     "parquet": ("path",),
     "json": ("path",),
     "csv": ("path",),

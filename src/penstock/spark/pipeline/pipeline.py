@@ -29,7 +29,6 @@ from .toml_file import Table, TomlFile, flat
 
 OPERATORS: dict[str, Callable[..., DataFrame]] = {"join": join, "lookup": lookup, "thin": thin}
 RELATION = [each.name for each in fields(Relation) if each.name != "credentials"]
-SPARK_QUOTES = ("path", "schema", "select")  # as they are, inside of its own sentences
 SECRET = re.compile(r"secret|password|token|access.?key|jaas|credential", re.IGNORECASE)
 
 
@@ -98,10 +97,10 @@ class Pipeline:
 
     def _connector(self, place: str, table: Table, known: Mapping[str, Any]) -> Table:
         """Return the options of a source or of the sink, refusing unknown ones."""
-        kind = table.get("format")
+        kind = str(table.get("format"))
         if kind not in known:
             said = f"unknown format {kind!r}" if "format" in table else f"[{place}] needs a format"
-            raise self.file.error(f"{said}; {nearest(str(kind), list(known))}", f"{place}.format")
+            raise self.file.error(f"{said}; {nearest(kind, list(known))}", f"{place}.format")
         given = flat({key: value for key, value in table.items() if key != "trigger"})
         more = ["select"] if place != "sink" else ["trigger"]
         keys = [*given, "trigger"] if "trigger" in table else given
@@ -162,7 +161,8 @@ class Pipeline:
             return
         from .. import monitor
 
-        known = [name for name in inspect.signature(monitor).parameters if name != "spark"]
+        made_here = ("spark", "advice")
+        known = [name for name in inspect.signature(monitor).parameters if name not in made_here]
         self.file.check_keys("monitor", self.monitor, known)
 
     @cached_property
@@ -226,14 +226,15 @@ class Pipeline:
         try:
             yield
         except PySparkException as error:
-            said = f"{what}{first_sentence(error)}"
+            said = first_sentence(error)
         except (PenstockError, TypeError) as error:
-            said = str(error)
+            said, what = str(error), ""
             if said.startswith(self.file.path.name):  # its line is known already
                 raise
         else:
             return
-        raise self.file.error(said, f"{place}.{_blamed(said, given)}".strip(".")) from None
+        key = _blamed(said, given)
+        raise self.file.error(what + said, f"{place}.{key}" if key else place) from None
 
     def describe(
         self, frames: Mapping[str, DataFrame], result: DataFrame, said: list[str]
@@ -257,18 +258,20 @@ def _columns(frame: DataFrame) -> dict[str, str]:
     return {each.name: each.dataType.simpleString() for each in frame.schema.fields}
 
 
-def _redacted(table: Mapping[str, Any]) -> dict[str, Any]:
+def _redacted(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Return a table without what looks like a secret by its name.
 
-    >>> _redacted({"kafka": {"sasl.jaas.config": "login", "client.id": "a"}})
-    {'kafka': {'sasl.jaas.config': '***', 'client.id': 'a'}}
+    >>> _redacted({"kafka": {"sasl.jaas": {"config": "login"}, "client.id": "a"}})
+    {'kafka': {'sasl.jaas': {'config': '***'}, 'client.id': 'a'}}
     """
-    return {
-        name: _redacted(each)
-        if isinstance(each, dict)
-        else ("***" if SECRET.search(name) and "${" not in str(each) else each)
-        for name, each in table.items()
-    }
+    shown: dict[str, Any] = {}
+    for key, value in table.items():
+        name = f"{before}.{key}"
+        if isinstance(value, dict):
+            shown[key] = _redacted(value, name)
+        else:  # a variable is told by its name
+            shown[key] = "***" if SECRET.search(name) and "${" not in str(value) else value
+    return shown
 
 
 def first_sentence(error: Exception) -> str:
@@ -294,17 +297,17 @@ def _blamed(sentence: str, given: Mapping[str, Any]) -> str:
     >>> _blamed("budget must be at least 1 per bucket (2 of them), got 0; raise it", options)
     'budget'
     """
+    quoted = [each.lower() for each in re.findall(r"[\"'`](\w{2,})[\"'`]", sentence)]
     found = {}
     for name, value in given.items():
         items = [*value, *value.values()] if isinstance(value, dict) else value
-        texts = [
-            each
-            for each in (items if isinstance(items, list) else [items])
-            if isinstance(each, str)
-        ]
+        items = items if isinstance(items, list) else [items]
+        texts = [each for each in items if isinstance(each, str)]
         places = [sentence.find(repr(text)) for text in texts]
-        if name in SPARK_QUOTES:
+        if name == "path":
             places += [sentence.find(text) for text in texts]
+        if name in ("schema", "select") and any(q in t.lower() for q in quoted for t in texts):
+            places.append(0)
         named = re.search(rf"\b{re.escape(name)}(=| must\b)", sentence)
         places += [named.start()] if named else []
         if any(place >= 0 for place in places):
