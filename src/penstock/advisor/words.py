@@ -162,7 +162,8 @@ def overview(made: Advice) -> list[Any]:
     parts: list[Any] = [Text(headline(made), style="bold")]
     parts += [Text(each) for each in (both(made), few_keys(made)) if each]
     parts += [Text(f"Beware: {each}", style="yellow") for each in doubts(made)]
-    parts.append(Text("\n" + made.code + "\n", style="cyan"))
+    # One line, however long, so that it can be copied: a terminal wraps it without a line break.
+    parts.append(Text(f"\n{made.code}\n", style="cyan", no_wrap=True))
     return [*parts, *_tables(made), _facts(made)]
 
 

@@ -58,7 +58,7 @@ def show_made(*parts: Any) -> None:
 
     console = Console(highlight=False)
     for part in parts:
-        console.print(part)
+        console.print(part, soft_wrap=getattr(part, "no_wrap", None) is True)  # else it is cut off
 
 
 @contextmanager

@@ -55,8 +55,8 @@ def cause(error: str) -> str:
     ours = [line for line in error.splitlines() if line.strip().startswith("penstock.")]
     if ours:
         return ours[-1].partition(": ")[2]
-    sentence = first_sentence(Exception(error))
-    return sentence.partition("terminated with exception: ")[2] or sentence
+    before, _, reason = error.partition("terminated with exception: ")
+    return first_sentence(Exception(reason or before))
 
 
 COLUMNS = {
