@@ -1,7 +1,10 @@
 """What a file must say: every mistake is one sentence that names its line. Needs no Java."""
 
+from pathlib import Path
+
 import pytest
 
+import penstock.spark
 from penstock import BadInput
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.pipeline.toml_file import lines_of
@@ -170,6 +173,28 @@ def test_lines_of_texts_and_arrays_that_go_on(tmp_path):
     assert found == {
         "a": 1, "e": 7, "e.f": 8, "e.g": 10, "i.j": 13, "i.j.k": 14, "i.j.k.l": 14,
     }  # fmt: skip
+
+
+def test_keys_are_named_as_in_the_file(tmp_path):
+    error = read(tmp_path, JOIN).file.error("how='left' needs within=, or how=", "join.within")
+    assert str(error) == "shop.toml, line 21: how='left' needs within, or how"
+
+
+def test_the_example_of_the_guide(tmp_path):
+    page = (Path(__file__).parents[3] / "docs/pipelines.md").read_text()
+    text = page.partition("```toml\n")[2].partition("```")[0]
+    if not hasattr(penstock.spark, "monitor"):
+        text = text.replace("[monitor]\nport = 8321\n", "")
+    assert read(tmp_path, text).name == "join"
+
+
+@pytest.mark.skipif(
+    not hasattr(penstock.spark, "monitor"), reason="penstock.spark.monitor is missing"
+)
+def test_the_monitor_is_given_its_own_arguments(tmp_path):
+    assert read(tmp_path, JOIN + "\n[monitor]\nport = 0\n").monitor == {"port": 0}
+    said = refused(tmp_path, JOIN + "\n[monitor]\nprt = 0\n")
+    assert "line 30: unknown key 'prt' of [monitor]; did you mean 'port'?" in said
 
 
 def test_values_of_variables_stay_out_of_messages(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """A TOML file whose errors name the line, and whose texts may name variables of the environment."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -90,7 +91,8 @@ class TomlFile:
         while name and name not in self.lines:
             name = name.rpartition(".")[0]
         where = f", line {self.lines[name]}" if name else ""
-        return BadInput(f"{self.path.name}{where}: {self.hide(sentence)}")
+        bare = re.sub(r"\b(\w+)=(?=[.,; ]|$)", r"\1", self.hide(sentence))  # `within=` in Python
+        return BadInput(f"{self.path.name}{where}: {bare}")
 
     def hide(self, text: str) -> str:
         """Return a text without the values of variables that the file names."""
