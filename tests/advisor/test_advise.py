@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from penstock import BadInput
 from penstock.advisor import advise_join, advise_lookup
-from penstock.advisor.words import few_keys
+from penstock.advisor.words import few_keys, headline, overview
 from penstock.cli import app
+from penstock.cli.output import show_made
 from penstock.engine import Join
 from penstock.policies import tried_by_advise
 from penstock.simulate.optimum import first_matches
@@ -30,7 +31,7 @@ def advise(side, key, time, within=1000, **options):
 
 @pytest.fixture(scope="module")
 def made():
-    return advise(*streams(), target=0.8)
+    return advise(*streams(), target=0.8, payload=1000)
 
 
 def test_the_answer_holds_what_it_promises(made):
@@ -54,8 +55,27 @@ def test_the_answer_is_not_less_than_the_target(made, target):
 
 
 def test_no_other_policy_needs_less(made):
-    needs = [curve.rows_for(made.target) for curve in made.curves]
+    needs = [made.bytes_of(each.policy, each.rows_for(made.target)) for each in made.curves]
     assert min(needs) == needs[0]
+
+
+def test_what_a_policy_remembers_counts():
+    # prob needs fewer rows than lru; beside each it keeps counts of four keys.
+    small, large = (advise(*streams(), target=0.8, payload=each) for each in (8, 1000))
+    assert (small.answer.policy, large.answer.policy) == ("lru", "prob")
+    assert large.answer.rows < small.answer.rows
+
+
+def test_a_budget_that_gains_nothing_is_said_plainly():
+    # prob remembers more than it saves: it would need most of the window, at twice the bytes.
+    side, key, time = streams()
+    for target, tried in ((0.99, ("fifo",)), (0.97, ("prob",))):
+        made = advise(side, key, time, target=target, tried=tried, payload=0)
+        assert made.budget is None
+        assert "budget=None" in made.code
+        assert headline(made).startswith("A budget gains nothing here: for a recall of")
+        assert headline(made).endswith("Leave it out, and the join is exact.")
+    assert "which take" in headline(made)
 
 
 def test_json_has_everything(made):
@@ -134,7 +154,7 @@ def test_all_of_it_is_the_exact_join():
 def test_rows_may_come_in_any_order(made):
     side, key, time = streams()
     mixed = np.random.default_rng(0).permutation(len(key))
-    again = advise(side[mixed], key[mixed], time[mixed], target=0.8)
+    again = advise(side[mixed], key[mixed], time[mixed], target=0.8, payload=1000)
     assert again.to_json() == made.to_json()
 
 
@@ -226,6 +246,70 @@ def test_files_as_json_and_as_a_page(files, tmp_path):
     assert "Memory for views.csv and clicks.csv" in page.read_text()
 
 
+def timestamps(folder, ending, mixed=False):
+    """Write both streams with timestamps, a row a second, perhaps in random order."""
+    side, key, time = streams()
+    order = np.random.default_rng(2).permutation(len(key)) if mixed else np.arange(len(key))
+    stamps = np.datetime64("2026-01-01T00:00:00") + time.astype("timedelta64[s]")
+    for number, name in enumerate(("views", "clicks")):
+        mine = order[side[order] == number]
+        rows = [{"who": f"u{key[i]}", "at": f"{stamps[i]}Z"} for i in mine]
+        lines = [json.dumps(row) for row in rows]
+        if ending == "csv":
+            lines = ["who,at", *(",".join(row.values()) for row in rows)]
+        (folder / f"{name}.{ending}").write_text("\n".join(lines) + "\n")
+    return folder / f"views.{ending}", folder / f"clicks.{ending}"
+
+
+def test_json_and_unsorted_files_say_the_same(tmp_path):
+    terms = ["--on", "who", "--time", "at", "--within", "1000 seconds", *QUICK, "--json"]
+    reports = []
+    for ending, mixed in (("csv", False), ("csv", True), ("jsonl", True)):
+        result = call(*timestamps(tmp_path, ending, mixed), *terms, "--delay", "5 seconds")
+        assert (result.exit_code, result.stderr) == (0, "")
+        reports.append(json.loads(result.stdout))
+    first, mixed, as_json = reports
+    assert mixed == first
+    assert as_json["curves"] == first["curves"]
+    assert as_json["streams"]["row_bytes"] > first["streams"]["row_bytes"]
+    call_to_paste = (
+        "join(left, right, on='who', time='at', within='1000 seconds', delay='5 seconds', "
+    )
+    assert first["code"].startswith(call_to_paste)
+
+
+def test_times_are_told_in_seconds(tmp_path):
+    files = timestamps(tmp_path, "csv")
+    result = call(*files, "--on", "who", "--time", "at", "--within", "4 hours", *QUICK)
+    assert "got within 4 hours and times that span 3 hours 19 minutes 59 seconds" in result.stderr
+
+
+def test_references_of_an_unsorted_file(tmp_path):
+    lines = [json.dumps({"k": i * i % 97, "t": i}) for i in range(2000)]
+    terms = ["--lookup", "--on", "k", "--time", "t", "--policy", "lru", "--json"]
+    reports = []
+    for order in (lines, lines[::-1]):
+        (tmp_path / "events.json").write_text("\n".join(order))
+        result = call(tmp_path / "events.json", *terms)
+        assert (result.exit_code, result.stderr) == (0, "")
+        reports.append(json.loads(result.stdout))
+    assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("peak", [1_000, 123_456_789])
+def test_tables_fit_a_terminal_and_cut_no_number(made, peak, capsys, monkeypatch):
+    grown = [replace(each, rows=each.rows * peak // 1000, beside=None) for each in made.curves]
+    made = replace(made, streams=replace(made.streams, call="join(" + 90 * "a" + ")"), curves=grown)
+    monkeypatch.setenv("COLUMNS", "80")
+    show_made(*overview(made))
+    said = capsys.readouterr().out
+    lines = said.splitlines()
+    assert made.code in lines  # can be copied as it is, whatever its length
+    assert max(len(line) for line in lines if line != made.code) <= 80
+    assert "…" not in said
+    assert f"{grown[0].rows[-1]:,}" in said
+
+
 def test_people_get_the_answer_first(files):
     result = call(*files, "--on", "who", "--time", "at", "--within", 1000, *QUICK)
     assert result.exit_code == 0
@@ -280,7 +364,6 @@ def test_one_sentence_and_exit_code_2(files, options, said):
         ("k,t\na,1\n", "k,t\nb,9\n", "no key in common"),
         ("k,t\na,1\n", "k,t\n,9\n", "must hold values, got nothing but gaps"),
         ("k,t\na,1\n", "q,t\nb,9\n", "has no column 'k' for the key; choose one with --on."),
-        ("k,t\na,1\n", "k,t\na,2\na,1\n", "must not go back"),
     ],
 )
 def test_files_that_do_not_fit(tmp_path, left, right, said):

@@ -49,8 +49,24 @@ def test_a_coarse_clock_is_no_burst():
 def test_timestamps_and_extremes():
     stamps = np.datetime64("2026-01-01T00:00", "s") + np.arange(1000)
     assert bursts(stamps).rate == pytest.approx(1)
+    for unit, rate in (("us", 1e6), ("m", 1 / 60), ("D", 1 / 86_400)):
+        found = bursts(np.datetime64("2026-01-01", unit) + np.arange(1000))
+        assert found.seconds
+        assert (found.rate, found.span) == pytest.approx((rate, 999 / rate))
+        assert found.scales[0].window == pytest.approx(10 / rate)
     far = np.linspace(-(2**62), 2**62, 1000).astype(np.int64)
     assert bursts(far).span == pytest.approx(2.0**63)
+
+
+def test_the_course_shows_when_rows_came():
+    # Twice as many in the second half; 3,000 rows, so a step of 200 has 10 or 20.
+    times = np.concatenate([np.arange(0, 1000, 1), np.arange(1000, 2000, 0.5)])
+    for found in (bursts(times), filled(times, expected=True).bursts()):
+        assert found.step * len(found.course) == pytest.approx(2000, rel=0.02)
+        assert np.sum(found.course) * found.step == pytest.approx(3000, rel=0.02)
+        middle = len(found.course) // 2
+        assert np.mean(found.course[: middle - 1]) == pytest.approx(1, rel=0.05)
+        assert np.mean(found.course[middle + 1 :]) == pytest.approx(2, rel=0.05)
 
 
 def test_a_short_stream_has_a_rate_and_no_windows():

@@ -76,7 +76,7 @@ def test_the_same_report_and_page(made):
     assert len(sample["distance_error"]) == len(report["distance"]["stream"])
     assert verdict(found) == verdict(true)
     assert {row.part for row in rows(found)} - {row.part for row in rows(true)} == {"Sample"}
-    assert as_html(found).count('class="chart"') == 4
+    assert as_html(found).count('class="chart"') == 5
 
 
 def coverage(stream, streams, length, sample, known):

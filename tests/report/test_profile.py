@@ -24,6 +24,17 @@ def test_the_page_is_whole_and_needs_nothing_else(html):
     assert set(re.findall(r"https?://[^\"'<> ]+", html)) <= {"http://www.w3.org/2000/svg"}
 
 
+def test_the_rate_over_time_is_in_seconds_where_times_are_timestamps():
+    times = np.datetime64("2026-01-01", "us") + np.arange(5000) * np.timedelta64(20, "ms")
+    made = profile(local(5000), times)
+    plot = page._plots(made)[-1]
+    assert (plot["id"], plot["up"]) == ("rate", "rows per second")
+    assert plot["across"] == "seconds since the first row"
+    assert plot["curves"][0]["y"] == pytest.approx([50] * len(plot["curves"][0]["y"]))
+    assert plot["level"] == pytest.approx(50)
+    assert "rows per second" in page.as_html(made)
+
+
 def test_names_are_escaped(html):
     assert "&lt;b&gt;odd &amp; name" in html
     assert "<b>odd" not in html

@@ -304,7 +304,8 @@ def test_folder(tmp_path):
 )
 def test_unknown_ending(tmp_path, name):
     message = refused(read_lookup, put(tmp_path, "key\n1\n", name))
-    assert message.startswith("a trace file must end in .csv or .parquet, then perhaps in .gz")
+    endings = ".csv, .parquet, .json, .jsonl or .ndjson"
+    assert message.startswith(f"a trace file must end in {endings}, then perhaps in .gz")
     assert repr(name) in message
 
 

@@ -34,7 +34,7 @@ def keys():
 
 @pytest.fixture(scope="module")
 def true(keys):
-    return of_arrays(keys, np.arange(LENGTH) * 1000)
+    return of_arrays(keys, moments(LENGTH))
 
 
 def frame_of(spark, keys, times, parts=5):
@@ -75,7 +75,7 @@ def test_a_frame_larger_than_the_sample(spark, keys, true):
     assert found.popularity.exponent == pytest.approx(true.popularity.exponent)
     assert found.entropy.popularity == pytest.approx(true.entropy.popularity)
     assert found.bursts.scales[0] == pytest.approx(true.bursts.scales[0])
-    assert as_html(found).count('class="chart"') == 4
+    assert as_html(found).count('class="chart"') == 5
     json.dumps(found.to_json(), allow_nan=False)
 
 
@@ -102,7 +102,8 @@ def test_times_of_any_kind(spark, kind):
     assert (found.keys, found.length) == (21, 3000)
     assert found.distances.median == 21
     steps = {"int": 1, "double": 0.5, "decimal(20,3)": 0.5}
-    assert found.bursts.span == 2999 * steps.get(kind, 86_400_000_000)
+    assert found.bursts.span == 2999 * steps.get(kind, 86_400)
+    assert found.bursts.seconds == (kind not in steps)
 
 
 @pytest.mark.parametrize("rows", [10_000, 100_000])

@@ -54,6 +54,7 @@ def spark_bytes(rows: float, payload: float) -> int:
 
 
 HALF = 0.5  # of the results: then a few keys decide recall
+NEARLY = 0.9  # of the rows alive
 
 
 @dataclass(frozen=True)
@@ -170,8 +171,14 @@ class Advice:
 
     @property
     def exact(self) -> bool:
-        """Whether nearly all rows are needed, so that one might as well lose nothing."""
-        return self.streams.problem == "joining" and self.answer.rows > 0.9 * self.streams.peak
+        """Whether a budget gains nothing, so that one might as well lose nothing.
+
+        Nearly all rows are needed, or what the policy takes beside them is more than it saves.
+        """
+        if self.streams.problem != JOINING:
+            return False
+        nearly_all = self.answer.rows > NEARLY * self.streams.peak
+        return nearly_all or self.answer.bytes >= self.exact_bytes
 
     def bytes_of(self, policy: str, rows: int) -> int:
         """Return what so many rows take under a policy."""
@@ -183,9 +190,14 @@ class Advice:
         return held_bytes(self.streams.peak, self.streams.payload, self.streams.problem)
 
     @property
+    def budget(self) -> int | None:
+        """The budget to set, in rows; None: leave it out."""
+        return None if self.exact else self.answer.rows
+
+    @property
     def code(self) -> str:
         """The line to paste."""
-        budget = "None" if self.exact else f"{self.answer.rows:_}"
+        budget = "None" if self.budget is None else f"{self.budget:_}"
         return self.call.format(policy=self.answer.policy, budget=budget)
 
     @property

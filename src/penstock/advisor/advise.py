@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
+from math import ceil
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import policies
 from ..errors import BadInput
+from ..kernel.durations import in_words, microseconds
 from ..kernel.gains import GOALS, PAIRS
 from ..kernel.policy import CACHING, JOINING
 from ..numeric import Ints
@@ -21,7 +24,7 @@ from ..profile.popularity import fit_zipf
 from ..simulate.pool import cores
 from ..simulate.scenario import check_within, read_within
 from ..simulate.tracefiles import read_lookup, read_pair, row_bytes
-from .advice import PAYLOAD, Advice, Streams
+from .advice import PAYLOAD, Advice, Streams, held_bytes
 from .curves import (
     BESIDE,
     ROUGHLY,
@@ -61,6 +64,7 @@ def advise_join(
     name: str = "streams",
     payload: float = PAYLOAD,
     call: str = "Join(policy={policy!r}, budget={budget})",
+    micro: bool = False,
     work: int = WORK,
     error: float = ERROR,
     seed: int = 0,
@@ -74,13 +78,14 @@ def advise_join(
         that find at least one partner.
     tried: the policies; by default all that are worth a trial.
     payload: bytes of a row, beside its key and time.
+    micro: times are microseconds, and said in seconds.
     work: how many rows, or as much in matches, each replay may take: the more, the smaller the
         errors. error: what the choice of keys may add to them, as one standard deviation.
 
     >>> random = np.random.default_rng(1)
     >>> key = (100 * random.random(20_000) ** 3).astype(np.int64)
     >>> row, tried = np.arange(20_000), ("fifo", "lru", "prob")
-    >>> made = advise_join(row % 2, key, row, within=500, tried=tried)
+    >>> made = advise_join(row % 2, key, row, within=500, tried=tried, payload=1000)
     >>> made.streams.peak, made.answer.policy, made.answer.rows < 300
     (501, 'prob', True)
     """
@@ -88,7 +93,7 @@ def advise_join(
     check_goal(goal)
     order = np.lexsort((side, time))
     side, key, time = np.asarray(side, np.int8)[order], key[order], time[order]
-    check_streams(side, key, time, within)
+    check_streams(side, key, time, within, micro)
     sample, live = draw_join(side, key, time, within, work, error, seed, goal)
     keys, counts = np.unique(key, return_counts=True)
     streams = Streams(
@@ -137,7 +142,8 @@ def from_join_sample(
 
     rows = grid(live.mean, live.peak)
     with compiled_beside(names, JOINING, sample.weighted, goal):
-        curves = _curves(names, rows, 1.0, target, replay, progress, beside=True)
+        cost = partial(_bytes, streams, goal)
+        curves = _curves(names, rows, 1.0, target, replay, cost, progress, beside=True)
     sampled = {
         "rows": len(sample.key),
         "stretches": len(sample.parts),
@@ -212,7 +218,8 @@ def from_lookup_sample(
     names = _chosen(tried, CACHING)
     rows = grid(streams.mean, streams.peak)
     with compiled_beside(names, CACHING, not sample.whole):
-        curves = _curves(names, rows, streams.most, goal, replay, progress)
+        cost = partial(_bytes, streams, PAIRS)
+        curves = _curves(names, rows, streams.most, goal, replay, cost, progress)
     sampled = {
         "rows": len(sample.key),
         "weight": int(sample.weight.max()),
@@ -227,10 +234,13 @@ def _curves(
     most: float,
     goal: float,
     replay: Callable[[str, float], Measured],
+    cost: Callable[[str, float], float],
     progress: Progress | None,
     beside: bool = False,
 ) -> list[Curve]:
     """Return the curves, the best first: the one that needs the least memory for the goal.
+
+    cost: the bytes that a policy takes with so many rows, what it remembers beside them included.
 
     All are tried with few memories, and the leaders with many where their curves are steep. Those
     that are slow are tried last, with the memory that the best of the others needs for the goal,
@@ -240,6 +250,10 @@ def _curves(
     slow = [name for name in names if name in SLOW and len(names) > len(SLOW)]
     quick = [name for name in names if name not in slow]
     most_asked = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
+
+    def need(curve: Curve) -> float:
+        wanted = curve.rows_for(goal)
+        return np.inf if wanted is None else cost(curve.policy, wanted)
 
     def trial(policy: str, budget: float) -> Measured:
         found = replay(policy, budget)
@@ -251,7 +265,7 @@ def _curves(
         # Those that take longest first, so that no core waits for the other in the end.
         drawn = pool.map(lambda name: draw_curve(name, few, most, trial, beside), reversed(quick))
         curves = list(drawn)[::-1]
-        curves.sort(key=lambda curve: _need(curve, goal))
+        curves.sort(key=need)
         needed = round(curves[0].rows_for(goal) or middle(few))
         some = np.unique([few[0], needed, upper(few)]).tolist()
         tried = [
@@ -259,15 +273,15 @@ def _curves(
         ]
         leaders = pool.map(lambda curve: fill(curve, rows, trial, STEEP, BESIDE), curves[:LEADERS])
         curves[:LEADERS] = leaders
-        curves = sorted([*curves, *(each.result() for each in tried)], key=lambda c: _need(c, goal))
+        curves = sorted([*curves, *(each.result() for each in tried)], key=need)
         curves[:2] = pool.map(lambda curve: refine(curve, goal, replay), curves[:2])
     if progress is not None:
         progress(most_asked, most_asked)
-    return sorted(curves, key=lambda curve: _need(curve, goal))
+    return sorted(curves, key=need)
 
 
-def _need(curve: Curve, goal: float) -> float:
-    return curve.rows_for(goal) or np.inf
+def _bytes(streams: Streams, goal: str, policy: str, rows: float) -> float:
+    return held_bytes(ceil(rows), streams.payload, streams.problem, policy, goal)
 
 
 def _chosen(tried: Sequence[str], problem: str) -> list[str]:
@@ -300,14 +314,16 @@ def check_goal(goal: str) -> None:
         raise BadInput(f"goal must be 'pairs' or 'rows', got {goal!r}")
 
 
-def check_streams(side: NDArray, key: Ints, time: Ints, within: int | None) -> None:
+def check_streams(
+    side: NDArray, key: Ints, time: Ints, within: int | None, micro: bool = False
+) -> None:
     """Refuse streams of which nothing can be said."""
     left, right = np.unique(key[side == 0]), np.unique(key[side == 1])
     if not len(left) or not len(right):
         raise BadInput("both streams must have rows with a key and a time, and one has none")
     if not np.isin(left, right).any():
         refuse_disjoint(len(left), len(right))
-    check_span(int(time[-1] - time[0]), within)
+    check_span(int(time[-1] - time[0]), within, micro)
 
 
 def refuse_disjoint(left: int, right: int) -> None:
@@ -318,12 +334,13 @@ def refuse_disjoint(left: int, right: int) -> None:
     )
 
 
-def check_span(span: float, within: float | None) -> None:
-    """Refuse data that is shorter than a window."""
+def check_span(span: int, within: int | None, micro: bool = True) -> None:
+    """Refuse data that is shorter than a window; `micro`: both are microseconds."""
     if within is not None and within >= span:
+        window, whole = (in_words(each) if micro else f"{each:,}" for each in (within, span))
         raise BadInput(
-            f"the window must be shorter than the data, got within {within:,} and times that span "
-            f"{span:,}: nothing would leave the memory here, and how much a longer run needs "
+            f"the window must be shorter than the data, got within {window} and times that span "
+            f"{whole}: nothing would leave the memory here, and how much a longer run needs "
             "cannot be said; give more data, or a shorter within="
         )
 
@@ -358,10 +375,23 @@ def _few(found: float, what: str) -> list[str]:
 File = str | PathLike[str]
 
 
+DELAY = "10 seconds"  # in the line to paste, where nothing is known
+
+
 def advise_files(
-    left: File, right: File, on: str, time: str | None, within: str | None, **options: Any
+    left: File,
+    right: File,
+    on: str,
+    time: str | None,
+    within: str | None,
+    delay: str = DELAY,
+    **options: Any,
 ) -> Advice:
-    """Say how much memory the join of two files needs, taken as streams."""
+    """Say how much memory the join of two files needs, taken as streams.
+
+    The files may be in any order. delay: how late rows may come on Spark, for the line to paste.
+    """
+    microseconds(delay, "delay")
     check_target(options.get("target", 0.95))
     check_goal(options.get("goal", PAIRS))
     if within is not None:
@@ -376,7 +406,8 @@ def advise_files(
         window,
         name=trace.name,
         payload=(row_bytes(left) + row_bytes(right)) / 2,
-        call=_join_call(on, time, within, trace.micro),
+        call=_join_call(on, time, within, delay, trace.micro),
+        micro=trace.micro,
         **options,
     )
 
@@ -385,7 +416,7 @@ def advise_references(events: File, on: str, time: str | None, **options: Any) -
     """Say how much memory a cache needs for the keys of a file."""
     check_target(options.get("target", 0.95))
     with _named_on():
-        trace = read_lookup(events, key=on, time=time)
+        trace = read_lookup(events, key=on, time=time, sort=True)
     call = f"lookup(events, relation, on={_names(on)}, budget={{budget}}, policy={{policy!r}})"
     return advise_lookup(trace.key, name=Path(events).name, call=call, **options)
 
@@ -399,7 +430,7 @@ def _named_on() -> Iterator[None]:
         raise BadInput(str(error).replace("key=", "on=")) from None
 
 
-def _join_call(on: str, time: str | None, within: str | None, micro: bool) -> str:
+def _join_call(on: str, time: str | None, within: str | None, delay: str, micro: bool) -> str:
     """Return the call to paste: on Spark where times are timestamps, else of the engine."""
     if not micro:
         window = "" if within is None else f", within={within.strip()}"
@@ -408,7 +439,7 @@ def _join_call(on: str, time: str | None, within: str | None, micro: bool) -> st
     columns = (time or "time").split(",")
     named = repr(columns[0]) if len(columns) == 1 else repr(tuple(columns))
     return (
-        f"join(left, right, on={_names(on)}, time={named}{window}, "
+        f"join(left, right, on={_names(on)}, time={named}{window}, delay={delay!r}, "
         "budget={budget}, policy={policy!r})"
     )
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..kernel.gains import ROWS
-from .advice import Advice, Answer, spark_bytes
+from .advice import NEARLY, Advice, Answer, spark_bytes
 from .curves import Curve
 
 WHAT = {"joining": "recall", "caching": "hit ratio"}
@@ -32,10 +32,15 @@ def headline(made: Advice) -> str:
     if made.counted == ROWS:
         what = f"{made.goal:.1%} of the rows that have a partner"
     if made.exact:
+        held = size(made.exact_bytes)
+        need = f"nearly all of the {peak:,} rows of the window ({held}) are needed"
+        if answer.rows <= NEARLY * peak:
+            need = (
+                f"{answer.policy} needs {answer.rows:,} rows, which take {size(answer.bytes)} with "
+                f"what it remembers, and all {peak:,} rows of the window take {held}"
+            )
         return (
-            f"For {what} nearly all of the {peak:,} rows of the window are needed "
-            f"({size(made.exact_bytes)}): leave the budget out, and the join "
-            "is exact."
+            f"A budget gains nothing here: for {what} {need}. Leave it out, and the join is exact."
         )
     return (
         f"For {what} hold {answer.rows:,} rows (about {size(answer.bytes)}) "
@@ -148,7 +153,8 @@ def size(count: float) -> str:
     return f"{value:.1f} GB"
 
 
-COLUMNS = 7  # memories shown
+WIDTH = 80  # of a terminal that tables fit into
+COLUMNS = 7  # memories shown, where there is room for them
 
 
 def overview(made: Advice) -> list[Any]:
@@ -156,7 +162,8 @@ def overview(made: Advice) -> list[Any]:
     parts: list[Any] = [Text(headline(made), style="bold")]
     parts += [Text(each) for each in (both(made), few_keys(made)) if each]
     parts += [Text(f"Beware: {each}", style="yellow") for each in doubts(made)]
-    parts.append(Text("\n" + made.code + "\n", style="cyan"))
+    # One line, however long, so that it can be copied: a terminal wraps it without a line break.
+    parts.append(Text(f"\n{made.code}\n", style="cyan", no_wrap=True))
     return [*parts, *_tables(made), _facts(made)]
 
 
@@ -181,7 +188,10 @@ def _curves(made: Advice, curves: list[Curve], title: str) -> Table:
     table.add_column("policy", no_wrap=True)
     # The first two have many points about the target.
     rows = max((each.rows for each in reversed(made.curves[2:] or made.curves)), key=len)
-    places = np.unique(np.linspace(0, len(rows) - 1, COLUMNS).round().astype(int))
+    names = max(len(curve.policy) for curve in curves)
+    room = (WIDTH - names - 4) // (len(f"{rows[-1]:,}") + 3)  # with borders
+    shown = min(COLUMNS, max(1, room))
+    places = np.unique(np.linspace(0, len(rows) - 1, shown).round().astype(int))
     for place in places:
         table.add_column(f"{rows[place]:,}", justify="right", no_wrap=True)
     for number, curve in enumerate(curves):

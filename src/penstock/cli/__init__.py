@@ -2,12 +2,12 @@
 
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
 to print that all commands share. The commands: `simulate` (and `policies`), `profile` (and
-`count`), `advise`, `demo`, `warm`, `precision` (rules simulated and replayed) and `mqtt` (the other
-commands of `precision`). `readings` reads what `source` publishes; `weather` is the data and the
-pictures of `demo precision`.
+`count`), `advise`, `run`, `init`, `demo`, `warm`, `precision` (rules simulated and replayed) and
+`mqtt` (the other commands of `precision`). `readings` reads what `source` publishes; `weather` is
+the data and the pictures of `demo precision`.
 """
 
-from . import advise, demo, mqtt, precision, profile, simulate, warm
+from . import advise, demo, init, mqtt, precision, profile, run, simulate, warm
 from .program import app, main
 
 __all__ = ["app", "main"]
@@ -15,6 +15,8 @@ __all__ = ["app", "main"]
 app.command()(simulate.simulate)
 app.command()(profile.profile)
 app.command()(advise.advise)
+app.command()(run.run)
+app.command()(init.init)
 app.command()(simulate.policies)
 app.command()(profile.count)
 app.command()(demo.demo)

@@ -12,13 +12,18 @@ from .output import AsJson, Seed, Within, flag, following, option, show_made
 def advise(
     files: Annotated[
         list[str],
-        typer.Argument(help="Two CSV or Parquet files to join, or one of events.", metavar="FILE"),
+        typer.Argument(
+            help="Two files to join, or one of events: CSV, Parquet or JSON.", metavar="FILE"
+        ),
     ],
     on: Annotated[str, option("The key column, or several: a,b.", "COL")],
     time: Annotated[
         str | None, option("The time column, or left,right. [time, or the row]", "COL")
     ] = None,
     within: Within = None,
+    delay: Annotated[
+        str, option("How late rows may come, for the line to paste.", "D")
+    ] = "10 seconds",
     target: Annotated[float, option("The share of all results, or hits, to find.", "P")] = 0.95,
     goal: Annotated[
         str, option("Find the most results, or rows that match.", "pairs|rows")
@@ -55,7 +60,7 @@ def advise(
         if lookup:
             made = advise_references(files[0], on, time, **options)
         else:
-            made = advise_files(files[0], files[1], on, time, within, goal=goal, **options)
+            made = advise_files(files[0], files[1], on, time, within, delay, goal=goal, **options)
     if page is not None:
         page.write_text(advice.as_html(made), encoding="utf-8")
     if as_json:

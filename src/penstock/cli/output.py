@@ -33,7 +33,7 @@ def flag(name: str, text: str) -> Any:
 AsJson = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
 Seed = Annotated[int, option("Where randomness comes from.", "S")]
 Within = Annotated[str | None, option("Times of a match differ by at most this: 5, or 10s.", "W")]
-File = Annotated[str, typer.Argument(help="A CSV or Parquet file.", metavar="FILE")]
+File = Annotated[str, typer.Argument(help="A CSV, Parquet or JSON file.", metavar="FILE")]
 
 
 def where_to_draw(out: Path, name: str) -> Path:
@@ -58,7 +58,7 @@ def show_made(*parts: Any) -> None:
 
     console = Console(highlight=False)
     for part in parts:
-        console.print(part)
+        console.print(part, soft_wrap=getattr(part, "no_wrap", None) is True)  # else it is cut off
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def profile(
     from ..simulate.tracefiles import read_stream
 
     target = None if html is None else where_to_write(html)
-    trace, times = read_stream(file, key=key, time=time)
+    trace, times = read_stream(file, key=key, time=time, sort=True)
     with following("profiling") as progress:
         made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)
     if target is not None:

@@ -59,7 +59,7 @@ def _nothing(array, row, column):
 
 
 def _fetch_one(array, row, column):
-    _fetch(array, row, column)
+    _fetch(array, row, column)  # type: ignore[call-arg]
 
 
 fetch: Any = _nothing if config.DISABLE_JIT else jit(_fetch_one)

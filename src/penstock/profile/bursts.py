@@ -8,6 +8,9 @@ A window holds about 10, 100, ... rows on average, is a whole number of ticks of
 times would otherwise look like bursts), and there are at least `LEAST` windows. Rows after the last
 whole window are not counted.
 
+The course is the rate over time: rows per unit of time in up to `PARTS` windows of equal length.
+Where times are timestamps the unit is the second.
+
 `bursts` computes this from all times. `Arrivals` counts times in bins of bounded number, for a
 stream of which only samples are kept; its windows are multiples of a bin.
 """
@@ -24,6 +27,7 @@ from .ranked import no_numbers
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)  # rows in a window, on average
 LEAST, MOST = 20, 10_000_000  # windows
+PARTS = 200  # of the course
 
 Times = Ints | Floats
 
@@ -31,7 +35,7 @@ Times = Ints | Floats
 class Scale(NamedTuple):
     """The counts in windows of one length."""
 
-    window: float  # in the unit of the times
+    window: float  # in the unit of time
     windows: int
     mean: float  # rows in a window
     dispersion: float  # variance of the counts divided by their mean
@@ -44,6 +48,20 @@ class Bursts(NamedTuple):
     span: float  # from the first time to the last
     rate: float  # rows per unit of time
     scales: tuple[Scale, ...]  # from the shortest window up; empty if the stream is too short
+    step: float  # of the course
+    course: tuple[float, ...]  # rows per unit of time, step by step
+    seconds: bool = False  # whether the unit of time is the second; else that of the times
+
+    def in_seconds(self, per_second: float) -> "Bursts":
+        """Return the same, with so many of its units of time in a second."""
+        return Bursts(
+            self.span / per_second,
+            self.rate * per_second,
+            tuple(each._replace(window=each.window / per_second) for each in self.scales),
+            self.step / per_second,
+            tuple(each * per_second for each in self.course),
+            seconds=True,
+        )
 
 
 def bursts(times: ArrayLike) -> Bursts:
@@ -53,7 +71,8 @@ def bursts(times: ArrayLike) -> Bursts:
     >>> [(scale.window, scale.dispersion, scale.peak) for scale in regular.scales]
     [(30.0, 0.0, 1.0), (300.0, 0.0, 1.0)]
     """
-    since, tick = _since_start(np.asarray(times))
+    times = np.asarray(times)
+    since, tick = _since_start(times)
     span = _closed(float(since[-1]), len(since))
     rate = len(since) / span
     scales = []
@@ -63,7 +82,20 @@ def bursts(times: ArrayLike) -> Bursts:
             place = (since // since.dtype.type(window)).astype(np.int64)
             count = np.bincount(place[place < windows], minlength=windows)
             scales.append(_scale(window, windows, count))
-    return Bursts(float(since[-1]), rate, tuple(scales))
+    step = _window(span / PARTS, tick)
+    place = (since // since.dtype.type(step)).astype(np.int64)
+    found = Bursts(float(since[-1]), rate, tuple(scales), step, _course(place, None, span, step))
+    if times.dtype.kind not in "mM":
+        return found
+    second, unit = (np.ones(1, f"m8[{each}]") for each in ("s", np.datetime_data(times.dtype)[0]))
+    return found.in_seconds(float((second / unit)[0]))
+
+
+def _course(place: Ints, count: Ints | None, span: float, step: float) -> tuple[float, ...]:
+    """Return the rate in each window of this length; the last may be cut short by the end."""
+    windows = max(1, _windows_in(span, step))
+    rows = np.bincount(place, count, minlength=windows)[:windows]
+    return tuple((rows / step).tolist())
 
 
 def _closed(span: float, rows: int) -> float:
@@ -160,7 +192,10 @@ class Arrivals:
             if windows >= LEAST:
                 place, count = _merged((self.bin - self.bin[0]) // bins, self.count)
                 scales.append(_scale(bins * self.width, windows, count[place < windows]))
-        return Bursts(float(span), seen / closed, tuple(scales))
+        bins = max(1, round(closed / PARTS / self.width))
+        place, step = (self.bin - self.bin[0]) // bins, bins * self.width
+        course = _course(place, self.count, closed, step)
+        return Bursts(float(span), seen / closed, tuple(scales), float(step), course)
 
 
 def bins_of(times: Times, origin: float, width: float) -> tuple[Ints, Ints]:

@@ -287,18 +287,22 @@ def describe(
     h: int | None = None,
     name: str = "stream",
     counted: Counted | None = None,
+    per_second: float | None = None,
 ) -> Profile:
     """Return the profile of the stream that a sketch was made from.
 
     h: how many preceding rows the locality model looks back on; None: as many as are enough.
     counted: the popularity, if all keys were counted elsewhere.
+    per_second: units of the times in a second, where that is known.
     """
-    seed = sketch.keys.seed
+    seed, bursts = sketch.keys.seed, sketch.arrivals.bursts()
+    if bursts is not None and per_second is not None:
+        bursts = bursts.in_seconds(per_second)
     if sketch.stretches.covers(sketch.seen):
         key = np.concatenate([sketch.keys.key[:0], *(each.key for each in sketch.stretches.held)])
         check_varied(len(np.unique(key)), sketch.seen)
         made = profile(key, h=h, seed=seed, name=name)
-        return replace(made, bursts=sketch.arrivals.bursts(), skipped=sketch.skipped)
+        return replace(made, bursts=bursts, skipped=sketch.skipped)
     counted = estimated(sketch) if counted is None else counted
     check_varied(counted.seen.keys, sketch.seen)
     known = as_stretches([each.key for each in sketch.stretches.useful()], counted, seed)
@@ -319,7 +323,7 @@ def describe(
         distances=gaps,
         permuted=random_order(counted.seen),
         reuse=depths,
-        bursts=sketch.arrivals.bursts(),
+        bursts=bursts,
     )
     b_error, bits_error = _errors(made, known, part)
     errors = Sampling(

@@ -152,9 +152,12 @@ def _number(value: float) -> str:
 
 
 def _arrivals(found: Bursts) -> Lines:
-    lines = [("rows per unit of time", _number(found.rate), f"over {_number(found.span)} units")]
+    unit, units, short = ("unit of time", "units", "")
+    if found.seconds:
+        unit, units, short = ("second", "seconds", " s")
+    lines = [(f"rows per {unit}", _number(found.rate), f"over {_number(found.span)} {units}")]
     for scale in found.scales:
-        what = f"dispersion, windows of {_number(scale.window)}"
+        what = f"dispersion, windows of {_number(scale.window)}{short}"
         mean = f"{scale.peak:,.1f} times the mean of {_number(scale.mean)} rows"
         meaning = f"1 for a Poisson process; the fullest window has {mean}"
         lines.append((what, f"{scale.dispersion:,.2f}", meaning))

@@ -98,6 +98,7 @@ def _data(made: Advice, what: str, title: str) -> dict[str, Any]:
         "what": what,
         "problem": made.streams.problem,
         "peak": made.streams.peak,
+        "exact_bytes": made.exact_bytes,
         "most": made.streams.most,
         "beside": MEASURES[names[1]][0] if (names := _names(made)) else "",
         "call": made.call.replace("{policy!r}", '"{policy}"').replace("goal='rows'", 'goal="rows"'),

@@ -12,7 +12,7 @@
   const DASHES = ["", "7 4", "2 3", "10 3 2 3"];
   const hidden = new Set();
   let cursor = null; // rows under the pointer
-  const bytesOf = (curve, rows) => size(Math.max(0, curve.fixed_bytes + rows * curve.row_bytes));
+  const bytesOf = (curve, rows) => Math.max(0, curve.fixed_bytes + rows * curve.row_bytes);
 
   // Twelve colours, and dashes after half of them, so that forty-eight curves differ.
   const style = (i) => ({ colour: `var(--c${i % 12})`, dash: DASHES[Math.floor(i / 6) % 4] });
@@ -58,7 +58,9 @@
     let best = null;
     for (const curve of shown()) {
       const rows = rowsFor(curve, goal);
-      if (rows !== null && (best === null || rows < best.rows)) best = { curve, rows };
+      if (rows === null) continue;
+      const bytes = bytesOf(curve, rows); // with what the policy remembers beside the rows
+      if (best === null || bytes < best.bytes) best = { curve, rows, bytes };
     }
     return best;
   }
@@ -86,7 +88,7 @@
     const double = Math.min(data.peak, 2 * rows);
     place.append(
       strong,
-      ` (about ${bytesOf(best.curve, rows)}): ${percent(goal)} ${data.what}, ` +
+      ` (about ${size(bytesOf(best.curve, rows))}): ${percent(goal)} ${data.what}, ` +
         (best.curve.beside
           ? `${percent(valueAt(best.curve, best.curve.beside.share, rows))} ${data.beside}, `
           : "") +
@@ -94,7 +96,8 @@
         `Half the memory: ${more(Math.max(1, Math.floor(rows / 2)))}. ` +
         `Twice: ${more(double)}.`
     );
-    const exact = data.problem === "joining" && rows > 0.9 * data.peak;
+    const gainsNothing = rows > 0.9 * data.peak || bytesOf(best.curve, rows) >= data.exact_bytes;
+    const exact = data.problem === "joining" && gainsNothing;
     code.textContent = data.call
       .replace("{budget}", exact ? "None" : String(rows).replace(/\B(?=(\d{3})+$)/g, "_"))
       .replace("{policy}", best.curve.policy);
@@ -208,7 +211,7 @@
       value.textContent = percent(share) + (error > 0.0005 ? " ± " + (100 * error).toFixed(1) : "");
     }
     const head = document.createElement("div");
-    head.textContent = `${whole(cursor)} rows, about ${bytesOf(data.curves[0], cursor)}`;
+    head.textContent = `${whole(cursor)} rows, about ${size(bytesOf(data.curves[0], cursor))}`;
     made.append(head, table);
     box.append(made);
     const x = scale.x(cursor);

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..profile.bursts import Bursts
 from ..profile.stream_profile import Profile, spread
 from ..profile.summary import rows, verdict
 from . import page
@@ -19,6 +20,7 @@ CAPTIONS = {
     " occurred recently, not because they are popular.",
     "hits": "The hit ratio of a cache of this many rows that evicts the least recently used row."
     " The horizontal line is an unlimited cache.",
+    "rate": "How many rows arrive, over the whole stream. The horizontal line is the mean.",
     "locality": "The more preceding rows the locality model looks back on, the smaller is the share"
     " of rows drawn by popularity. Where the curve is flat, more rows explain nothing more.",
 }
@@ -65,7 +67,8 @@ def _tables(made: Profile) -> str:
 
 def _plots(made: Profile) -> list[dict[str, Any]]:
     """Return what the script draws, in the order of the page."""
-    return [_popularity(made), _distance(made), _hit_ratio(made), _b_by_h(made)]
+    plots = [_popularity(made), _distance(made), _hit_ratio(made), _b_by_h(made)]
+    return plots if made.bursts is None else [*plots, _rate(made.bursts)]
 
 
 def _plot(name: str, title: str, across: str, up: str, **more: Any) -> dict[str, Any]:
@@ -155,4 +158,19 @@ def _b_by_h(made: Profile) -> dict[str, Any]:
             _curve("likelihood", STREAM, seen.h, seen.b(), kind="both"),
         ],
         mark={"at": int(seen.advice), "said": said, "high": False},
+    )  # fmt: skip
+
+
+def _rate(seen: Bursts) -> dict[str, Any]:
+    """Plot the arrival rate over time."""
+    unit, across = ("second", "seconds") if seen.seconds else ("unit of time", "time")
+    at = (np.arange(len(seen.course)) + 0.5) * seen.step
+    return _plot(
+        "rate", "Arrival rate over time", f"{across} since the first row", f"rows per {unit}",
+        x_log=False,
+        percent=False,
+        x_range=[0, max(seen.span, float(at[-1]))],
+        y_range=[0, 1.05 * max(seen.course)],
+        curves=[_curve("", STREAM, at, seen.course)],
+        level=seen.rate,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Read traces from files: CSV or Parquet, either of them also gzipped.
+"""Read traces from files: CSV, Parquet or JSON, each of them also gzipped.
 
 Only the columns that are asked for are read, so others may hold anything; what they hold becomes
 the integers that the engines replay. Rows are counted from 1 in errors, the header not among them.
@@ -19,7 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from ..errors import BadInput
 from ..numeric import Ints
@@ -112,11 +114,11 @@ def sides(column: Column) -> Sides:
     return place.to_numpy().astype(np.int8)
 
 
-def times(column: Column) -> tuple[Ints, bool]:
+def times(column: Column, any_order: bool = False) -> tuple[Ints, bool]:
     """Return the times as integers that never go back, and whether they are microseconds.
 
     Whole numbers stay themselves, be they integers or floats. Other floats are taken for seconds;
-    they, timestamps, dates and times of day become microseconds.
+    they, timestamps, dates and times of day become microseconds. In `any_order` they may go back.
 
     >>> times(Column("a.csv", "at", "time", pa.chunked_array([[0.5, 2.0]])))
     (array([ 500000, 2000000]), True)
@@ -128,7 +130,7 @@ def times(column: Column) -> tuple[Ints, bool]:
     else:
         time, micro = _integers(column, data), not pa.types.is_integer(data.type)
     back = time[1:] < time[:-1]  # a difference could overflow
-    if back.any():
+    if back.any() and not any_order:
         row = int(np.argmax(back)) + 1
         raise BadInput(
             f"{column} must not go back, got {column.shown(row)} after {column.shown(row - 1)}"
@@ -289,7 +291,7 @@ def _refuse_size(column: Column, row: int) -> NoReturn:
     )
 
 
-BLOCK = 1 << 24  # bytes of a CSV file parsed at once; a longer row cannot be read
+BLOCK = 1 << 24  # bytes of a text file parsed at once; a longer row cannot be read
 
 File = str | PathLike[str]
 # The names of all columns, and a way to read some of them.
@@ -323,10 +325,13 @@ def read_join(
     return JoinTrace(side_of, ids, clock, micro=micro, name=Path(path).name, value=value)
 
 
-def read_lookup(path: File, *, key: str = "key", time: str | None = None) -> LookupTrace:
+def read_lookup(
+    path: File, *, key: str = "key", time: str | None = None, sort: bool = False
+) -> LookupTrace:
     """Return the rows of a file as references to a cache, in the order of the rows.
 
-    `key` and `time` are as for `read_join`; the times are only checked for going back.
+    `key` and `time` are as for `read_join`; the times are only checked for going back. With `sort`
+    they may, and the references are in the order of time.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -335,15 +340,15 @@ def read_lookup(path: File, *, key: str = "key", time: str | None = None) -> Loo
     ...     read_lookup(file, key="page").key.tolist()
     [0, 1, 0]
     """
-    return read_stream(path, key=key, time=time)[0]
+    return read_stream(path, key=key, time=time, sort=sort)[0]
 
 
 def read_stream(
-    path: File, *, key: str = "key", time: str | None = None
-) -> tuple[LookupTrace, Ints | None]:
+    path: File, *, key: str = "key", time: str | None = None, sort: bool = False
+) -> tuple[LookupTrace, NDArray | None]:
     """Return the rows of a file as references, and their times; None where there are none.
 
-    `key` and `time` are as for `read_join`.
+    `key`, `time` and `sort` are as for `read_lookup`. Microseconds are of NumPy's own type.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -353,17 +358,24 @@ def read_stream(
     >>> trace.key.tolist(), times.tolist()
     ([0, 1, 0], [10, 12, 12])
     """
-    columns, clock, _ = _load(path, key, time=time)
+    columns, clock, micro = _load(path, key, any_order=sort, time=time)
     ids, value = keys(columns["key"])
+    if sort and (clock[1:] < clock[:-1]).any():
+        order = np.argsort(clock, kind="stable")
+        ids, clock = ids[order], clock[order]
+        value = None if value is None else value[order]
     trace = LookupTrace(ids, name=Path(path).name, value=value)
-    return trace, clock if columns["time"] else None
+    if not columns["time"]:
+        return trace, None
+    return trace, clock.view("datetime64[us]") if micro else clock
 
 
 def read_pair(left: File, right: File, *, key: str = "key", time: str | None = None) -> JoinTrace:
     """Return the rows of two files as the tuples of two streams, in the order of time.
 
-    `key` is as for `read_join` and must be of one type in both files. `time` is one column, or two
-    with a comma between: of the left file and of the right one.
+    The rows of a file may be in any order. `key` is as for `read_join` and must be of one type in
+    both files. `time` is one column, or two with a comma between: of the left file and of the
+    right one.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -377,7 +389,8 @@ def read_pair(left: File, right: File, *, key: str = "key", time: str | None = N
     clocks = [None] if time is None else [part.strip() for part in time.split(",")]
     if len(clocks) > 2:
         raise BadInput(f"time must name a column, or one of each file, got {time!r}")
-    loaded = [_load(left, key, time=clocks[0]), _load(right, key, time=clocks[-1])]
+    both_files = zip((left, right), (clocks[0], clocks[-1]), strict=True)
+    loaded = [_load(path, key, any_order=True, time=clock) for path, clock in both_files]
     units = [micro for _, _, micro in loaded]
     if units[0] != units[1]:
         kinds = ["timestamps" if micro else "plain numbers" for micro in units]
@@ -442,6 +455,7 @@ def row_bytes(path: File) -> float:
             groups = [about.row_group(place) for place in range(about.num_row_groups)]
             return sum(each.total_byte_size for each in groups) / max(1, about.num_rows)
         lines = stream.read(1 << 20).split(b"\n")
+    lines = lines if _suffixes(file)[0] == ".csv" else [b"", *lines]  # JSON has no header
     rows = lines[1:-1] or lines[1:]
     return sum(len(row) + 1 for row in rows) / max(1, len(rows))
 
@@ -534,14 +548,16 @@ def _without_gaps(
     return columns, int(empty.sum())
 
 
-def _load(path: File, key: str, **roles: str | None) -> tuple[dict[str, list[Column]], Ints, bool]:
+def _load(
+    path: File, key: str, any_order: bool = False, **roles: str | None
+) -> tuple[dict[str, list[Column]], Ints, bool]:
     """Return the columns by what they are read for, the times, and whether those are microseconds.
 
-    Without a column of times they are the row numbers.
+    Without a column of times they are the row numbers. any_order: times may go back.
     """
     columns = _columns(path, key=key, **roles)
     if columns["time"]:
-        return columns, *times(columns["time"][0])
+        return columns, *times(columns["time"][0], any_order)
     return columns, np.arange(len(columns["key"][0].data)), False
 
 
@@ -614,19 +630,29 @@ def _open(file: Path) -> Opened:
         raise BadInput(f"there is no file {file}; check the path")
     if file.is_dir():
         raise BadInput(f"{file} must be one file, got a folder; give the path of a file in it")
-    kind = _suffixes(file)[:1]
-    if kind not in ([".csv"], [".parquet"]):
+    kind = "".join(_suffixes(file)[:1])
+    if kind not in READERS:
+        *some, last = READERS
         raise BadInput(
-            f"a trace file must end in .csv or .parquet, then perhaps in .gz, got {file.name!r};"
-            " convert or rename it"
+            f"a trace file must end in {', '.join(some)} or {last}, then perhaps in .gz, got "
+            f"{file.name!r}; convert or rename it"
         )
     with _stream(file) as stream:
         if not stream.read(1):
             raise BadInput(f"{file} must hold a table, got an empty file")
-    if kind == [".csv"]:
-        return _open_csv(file)
+    return READERS[kind](file)
+
+
+def _open_parquet(file: Path) -> Opened:
     table = _parquet(file)
     return table.schema_arrow.names, lambda wanted: table.read(columns=wanted)
+
+
+def _open_json(file: Path) -> Opened:
+    """Open a file of JSON objects, one a line."""
+    with _stream(file) as stream:
+        table = pa.json.read_json(stream, pa.json.ReadOptions(block_size=BLOCK))
+    return table.column_names, table.select
 
 
 def _stream(file: Path) -> pa.NativeFile:
@@ -698,3 +724,12 @@ def _parse_csv(file: Path, wanted: list[str], types: dict[str, pa.DataType]) -> 
         f"every row of {file} must have {row.expected_columns} columns as its header has,"
         f" got {row.actual_columns} at row {row.number - 1}; quote values that hold commas"
     )
+
+
+READERS: dict[str, Callable[[Path], Opened]] = {
+    ".csv": _open_csv,
+    ".parquet": _open_parquet,
+    ".json": _open_json,
+    ".jsonl": _open_json,
+    ".ndjson": _open_json,
+}

@@ -44,6 +44,7 @@ def advise(
     on: Names,
     time: str | tuple[str, str],
     within: Span | None = None,
+    delay: Span = "10 seconds",
     target: float = 0.95,
     goal: str = PAIRS,
     policies: Sequence[str] = (),
@@ -57,6 +58,7 @@ def advise(
 
     Parameters:
         on, time, within: as for `join`.
+        delay: how late rows of the streams may come, for the line to paste.
         target: the share of all results (recall), or of all events (hit ratio), to be found.
         goal: what a join gets the most of, and the target counts: `pairs`, that is results, or
             `rows` that find at least one partner.
@@ -90,7 +92,8 @@ def advise(
     if right is not None:
         sides = _read_sides([left, right], keys, time)
         window = "" if within is None else f", within={within!r}"
-        call = f"join(left, right, on={named!r}, time={time!r}{window}, "
+        microseconds(delay, "delay")
+        call = f"join(left, right, on={named!r}, time={time!r}{window}, delay={delay!r}, "
         call += "budget={budget}, policy={policy!r})"
         span = None if within is None else microseconds(within, "within")
         payload = (_row_bytes(left) + _row_bytes(right)) / 2

@@ -8,7 +8,8 @@ from ..errors import BadInput
 from .frames import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
 
 KEY, TIME = "key", "time"
-DAY = 86_400_000_000  # microseconds
+MICRO = 1_000_000  # microseconds in a second
+DAY = 86_400 * MICRO
 EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
@@ -23,6 +24,12 @@ def keyed_rows(frame: DataFrame, key: str | list[str], time: str) -> DataFrame:
     number, when = hashed_key(keys, exact), _time(frame, time)
     there = number.isNotNull() & when.isNotNull()
     return frame.select(F.when(there, number).alias(KEY), F.when(there, when).alias(TIME))
+
+
+def has_calendar(frame: DataFrame, time: str) -> bool:
+    """Tell whether times are timestamps or dates, so that they are counted in microseconds."""
+    kinds = (T.TimestampType, T.TimestampNTZType, T.DateType)
+    return isinstance(frame.schema[time].dataType, kinds)
 
 
 def _time(frame: DataFrame, name: str) -> Column:

@@ -23,7 +23,7 @@ from ..errors import BadInput, BadState
 from ..kernel.options import at_least
 from .checks import whole
 from .frames import as_names
-from .keyed import KEY, keyed_rows
+from .keyed import KEY, MICRO, has_calendar, keyed_rows
 from .session import check_workers
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def profile(
     numbers = keyed_rows(frame, key, time)
     if h is not None:
         at_least("h", h, 1)
+    per_second = MICRO if has_calendar(frame, time) else None
     default = STREAM_ROWS if frame.isStreaming else ROWS
     size = default if rows is None else rows
     at_least("rows", size, FEWEST)
@@ -99,11 +100,12 @@ def profile(
     check_workers(frame.sparkSession)
     if frame.isStreaming:
         about = {"key": list(as_names(key, "key")), "time": time, "rows": size, "seed": seed}
+        about["per_second"] = per_second
         query, folder = _start(numbers, about, checkpoint, trigger or {})
         return ProfileStream(query, frame.sparkSession, folder, name, h)
     if checkpoint is not None or trigger is not None:
         raise BadInput("checkpoint and trigger are for streaming frames, got a batch frame")
-    return _profile_batch(numbers, size, seed, h, name)
+    return _profile_batch(numbers, size, seed, {"h": h, "name": name, "per_second": per_second})
 
 
 def saved_profile(
@@ -118,7 +120,7 @@ def saved_profile(
             f"no row with a key and a time has come to the profile in {checkpoint!r} yet; wait for"
             " the query's first batch"
         )
-    return describe(held[2], h=h, name=name)
+    return describe(held[2], h=h, name=name, per_second=held[1].get("per_second"))
 
 
 def _take_in(rows: DataFrame, found: "Survey", sketch: "Sketch", sampled: int, few: int) -> None:
@@ -135,7 +137,7 @@ def _take_in(rows: DataFrame, found: "Survey", sketch: "Sketch", sampled: int, f
 # ---------------------------------------------------------------- batch frames
 
 
-def _profile_batch(numbers: DataFrame, size: int, seed: int, h: int | None, name: str) -> "Profile":
+def _profile_batch(numbers: DataFrame, size: int, seed: int, more: dict[str, Any]) -> "Profile":
     """Return the profile of a batch frame; `size` is how many rows a sample holds."""
     from ..profile.sampled_profile import describe
     from ..profile.sketch import Sketch
@@ -152,12 +154,12 @@ def _profile_batch(numbers: DataFrame, size: int, seed: int, h: int | None, name
     sketch.expect(found)
     if found.rows <= size:
         _take_in(numbers, found, sketch, size, size)
-        return describe(sketch, h=h, name=name)
+        return describe(sketch, **more)
     counts = numbers.where(F.col(KEY).isNotNull()).groupBy(KEY).count().persist()
     try:
         counted = _counted(counts)
         _take_in(numbers, found, sketch, size, size)
-        return describe(sketch, h=h, name=name, counted=counted)
+        return describe(sketch, **more, counted=counted)
     finally:
         counts.unpersist()
 

@@ -37,7 +37,8 @@ _told: set[str] = set()
 def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
     """Return a local session with settings that suit streams of Arrow batches.
 
-    Further settings are given with underscores for dots: `spark_sql_shuffle_partitions=4`.
+    Further settings are given by their names, or with underscores for dots:
+    `spark_sql_shuffle_partitions=4`.
     """
     builder = SparkSession.builder.master(f"local[{cores}]").appName("penstock")
     builder = builder.config("spark.driver.memory", memory)
@@ -45,7 +46,10 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     chosen = dict(SETTINGS) | {"spark.sql.shuffle.partitions": str(cores)}
-    chosen |= {name.replace("_", "."): str(value) for name, value in settings.items()}
+    chosen |= {
+        name if "." in name else name.replace("_", "."): str(value)
+        for name, value in settings.items()
+    }
     for name, value in chosen.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

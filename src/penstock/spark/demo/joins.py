@@ -22,7 +22,7 @@ from ...extras import nycflights_folder
 from ...kernel.durations import microseconds
 from ..join import join
 from ..metrics import Metrics, metrics
-from .quiet import quiet_session
+from ..quiet import SHORT, quiet_session
 
 DEPARTURES, LANDINGS = "departures", "landings"
 SCHEMA = "carrier string, dest string, flight long, at timestamp"
@@ -282,7 +282,7 @@ def run_demo(watcher: Watcher, months: int = 12) -> Demo:
         watcher.doing("reading the flights")
         streams = write_streams(folder, months, PARTS)
         watcher.doing("starting Spark")
-        with quiet_session(folder / "spark.log") as spark:
+        with quiet_session(folder / "spark.log", **SHORT) as spark:
             return compare(spark, streams, watcher, began)
 
 

@@ -21,8 +21,8 @@ from ...extras import nycflights_folder
 from ...relations import Relation
 from ..lookup import lookup
 from ..metrics import LookupMetrics, metrics
+from ..quiet import SHORT, quiet_session, terminal
 from .joins import read_flights, write_parts
-from .quiet import quiet_session, terminal
 
 SCHEMA = "tailnum string, carrier string, flight long"
 TABLE = "planes"
@@ -103,7 +103,7 @@ def run_lookups(doing: Callable[[str], None], months: int = 12) -> LookupDemo:
         doing("reading the flights, and writing the planes to a database")
         flights = write_flights(folder, months, PARTS)
         doing("starting Spark")
-        with quiet_session(folder / "spark.log") as spark:
+        with quiet_session(folder / "spark.log", **SHORT) as spark:
             return compare_lookups(spark, flights, doing, began)
 
 

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from ... import policies
 from ..metrics import HALF
+from ..quiet import terminal
 from .joins import DELAY, DEPARTURES, LANDINGS, ON, POLICIES, SAMPLE, WITHIN, Demo, Run
-from .quiet import terminal
 
 TITLE = (
     "Joined live on Spark: flights that leave New York for an airport,\n"

@@ -1,4 +1,4 @@
-"""A Spark session whose chatter goes to a file: it would tear the live table and spoil the JSON."""
+"""A Spark session whose chatter goes to a file: it would tear live tables and spoil the JSON."""
 
 import os
 import signal
@@ -10,25 +10,28 @@ from typing import Any
 
 from rich.console import Console
 
-from ...errors import PenstockError
-from ..needs import check_java
-from ..session import local
+from ..errors import PenstockError
+from .needs import check_java
+from .session import local
 
-SETTINGS: dict[str, Any] = {
-    "spark_ui_showConsoleProgress": "false",
+SHORT: dict[str, Any] = {  # settings of a session that lives for minutes
+    "memory": "1g",
     # Java's second compiler pays in long runs; in one this short it mostly costs.
     "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 
 @contextmanager
-def quiet_session(log: Path) -> Iterator[Any]:
-    """Start a local session and stop it in the end."""
+def quiet_session(log: Path, streams: tuple[int, ...] = (1, 2), **settings: Any) -> Iterator[Any]:
+    """Start a local session and stop it in the end.
+
+    streams: of Java's output and errors, what goes to the log.
+    """
     check_java()
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
-        with _output_to(log):
-            spark = local(memory="1g", **SETTINGS)
+        with _output_to(log, streams):
+            spark = local(spark_ui_showConsoleProgress="false", **settings)
         # PySpark's own handler calls Java in the middle of another call, which ends in a traceback.
         signal.signal(signal.SIGINT, on_interrupt)
     except Exception as error:
@@ -41,18 +44,18 @@ def quiet_session(log: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def _output_to(log: Path) -> Iterator[None]:
+def _output_to(log: Path, streams: tuple[int, ...]) -> Iterator[None]:
     """Let Java inherit a file as its standard output and error; its workers get them from it."""
     sys.stdout.flush()
     sys.stderr.flush()
-    ours = os.dup(1), os.dup(2)
+    ours = [os.dup(number) for number in streams]
     with log.open("wb") as file:
-        for number in (1, 2):
+        for number in streams:
             os.dup2(file.fileno(), number)
     try:
         yield
     finally:
-        for number, saved in zip((1, 2), ours, strict=True):
+        for number, saved in zip(streams, ours, strict=True):
             os.dup2(saved, number)
             os.close(saved)
 

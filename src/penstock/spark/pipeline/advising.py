@@ -1,0 +1,93 @@
+"""How much memory a pipeline needs: its sources read as batches, and the advisor asked."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ...engine.join import ALL, INNER, default_goal
+from ...kernel.durations import microseconds
+from ..advise import advise
+from . import connectors
+from .connectors import KAFKA, RATE
+from .pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from ...advisor import Advice
+
+WINDOWS = 5  # that a sample of an endless source spans: in the first of them memories fill
+MOST = 2_000_000  # rows of a sample that is generated
+USUAL = 100_000  # of one without a window
+
+
+def advised(pipeline: Pipeline, spark: Any) -> "Advice":
+    """Return which policy and budget suit what the sources hold already.
+
+    Files are read as they are; of Kafka what came during the last five windows. What the rate
+    source would give is generated.
+    """
+    given = pipeline.options
+    if pipeline.name == "thin":
+        raise pipeline.file.error(
+            "--advise is for [join] and [lookup]: a thin holds one interval for each key, and has "
+            "no budget",
+            "thin",
+        )
+    within = given.get("within")
+    if isinstance(within, list):
+        raise pipeline.file.error(
+            "--advise knows windows of one span only; for the advice write the longer of the two",
+            "join.within",
+        )
+    with pipeline.placed(pipeline.name, given):
+        if pipeline.name == "lookup":
+            events = _sample(pipeline, spark, given["events"], None)
+            return advise(events, on=given["on"], time=_only_time(pipeline, events))
+        span = None if within is None else microseconds(within, "within")
+        left, right = (_sample(pipeline, spark, given[side], span) for side in ("left", "right"))
+        on, times = given["on"], given["time"]
+        if isinstance(on, dict):  # one name for both, which the advisor takes
+            right = right.withColumnsRenamed({theirs: mine for mine, theirs in on.items()})
+            on = list(on)
+        goal = given.get("goal") or default_goal(given.get("how", INNER), given.get("match", ALL))
+        options = {name: given[name] for name in ("seed", "delay") if name in given}
+        times = tuple(times) if isinstance(times, list) else times
+        return advise(left, right, on=on, time=times, within=within, goal=goal, **options)
+
+
+def _sample(pipeline: Pipeline, spark: Any, name: str, within: int | None) -> DataFrame:
+    """Return some rows of a source as a batch."""
+    given = pipeline.sources[name]
+    with pipeline.reading(name):
+        if given["format"] == RATE:
+            return _generated(spark, given, within)
+        if given["format"] == KAFKA and within is not None:
+            since = int(time.time() * 1000) - WINDOWS * within // 1000
+            recent = {"startingTimestamp": since, "startingOffsetsByTimestampStrategy": "latest"}
+            given = given | recent
+        frame = connectors.read(spark, given, batch=True)
+    return frame.persist() if given["format"] == KAFKA else frame  # more comes while it is read
+
+
+def _generated(spark: Any, given: dict[str, Any], within: int | None) -> DataFrame:
+    """Return what the rate source would give."""
+    rate = int(given.get("rowsPerSecond", 1))
+    rows = USUAL if within is None else min(MOST, WINDOWS * within * rate // 1_000_000)
+    at = F.timestamp_micros((F.col("id") * F.lit(1_000_000) / F.lit(rate)).cast("long"))
+    frame = spark.range(rows).select(at.alias("timestamp"), F.col("id").alias("value"))
+    return frame.selectExpr(*given["select"]) if "select" in given else frame
+
+
+def _only_time(pipeline: Pipeline, events: DataFrame) -> str:
+    """Return the only column of times that events have, which gives their order."""
+    kinds = (T.TimestampType, T.TimestampNTZType)
+    times = [each.name for each in events.schema.fields if isinstance(each.dataType, kinds)]
+    if len(times) != 1:
+        raise pipeline.file.error(
+            "--advise needs one timestamp column in the events, for their order, got "
+            f"{', '.join(times) or 'none'}; name it in select",
+            f"source.{pipeline.options['events']}",
+        )
+    return times[0]
