@@ -14,8 +14,8 @@ Producer, broker and Spark share the machine.
 
 import argparse
 import json
+import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -132,7 +132,7 @@ def measure(who: str, given: argparse.Namespace) -> dict:
             joined(spark, who, given.servers)
             .writeStream.format("kafka")
             .options(topic=f"{who}-out", checkpointLocation=checkpoint, **kafka)
-            .trigger(processingTime=f"{given.trigger} seconds")
+            .trigger(processingTime=f"{given.trigger:g} seconds")
             .start()
         )
         stream.send(now(), given.warm, base=stream.keys)  # these match nothing that follows
@@ -212,6 +212,7 @@ def latencies(records, begin: int, end: int) -> dict:
 def run(given: argparse.Namespace) -> dict:
     """Measure all contenders on one broker."""
     from tests.spark.broker import broker
+    from tests.spark.processes import figures, kill, start
 
     report: dict = {"when": time.strftime("%Y-%m-%d"), "rate": given.rate, "results": []}
     report |= {"trigger": given.trigger, "seconds": given.seconds, "burst_seconds": given.burst}
@@ -226,8 +227,12 @@ def run(given: argparse.Namespace) -> dict:
             command += ["--jars", kafka.jars]
             for name in ("rate", "seconds", "burst", "warm", "trigger"):
                 command += [f"--{name}", str(getattr(given, name))]
-            said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-            report["results"].append(json.loads(said.splitlines()[-1]))
+            log = Path(folder) / f"{who}.log"
+            process = start(command, log)
+            try:
+                report["results"].append(figures(process, log))
+            finally:
+                kill(process)
             Console(stderr=True).print_json(data=report["results"][-1], indent=None)
     return report
 
@@ -271,6 +276,7 @@ def main() -> None:
     if given.one:
         print(json.dumps(measure(given.one, given)))
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the broker ends too
     report = run(given)
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n")
