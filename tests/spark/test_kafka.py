@@ -1,0 +1,156 @@
+"""Two topics joined into a third and into files, by a program that is killed again and again.
+
+The program is the one of docs/kafka.md.
+"""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.patience import until
+from tests.spark.broker import Missing, broker
+from tests.spark.processes import in_mid_batch, kill, start
+from tests.spark.streams import at
+from tests.spark.test_docs import blocks
+
+pytestmark = pytest.mark.spark
+
+WITHIN, DELAY = 10.0, 10.0  # seconds, as on the page
+DISORDER = 4.0
+CHUNK = 200  # rows that are sent together: 2 seconds of the stream
+SPAN = 2.0
+CUSTOMERS = 40
+SINKS = ("parquet", "kafka")
+# Spark gives the first worker of a query 10 seconds to start, whatever the settings. Where the
+# machine is too busy for that the program ends with this, and is started again.
+TOO_BUSY = "Python worker failed to connect back"
+
+
+@pytest.fixture
+def kafka(tmp_path):
+    try:
+        with broker(tmp_path / "broker") as found:
+            yield found
+    except Missing as missing:
+        pytest.skip(str(missing))
+
+
+class Shop:
+    """Sends views and clicks whose times are in disorder, and remembers what it sent."""
+
+    def __init__(self, servers: str):
+        self.producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
+        self.random = random.Random(4)
+        self.clock = 0.0  # seconds
+        self.sent: tuple[list, list] = ([], [])  # of each side: customer, time
+
+    def send(self, chunks: int = 1) -> None:
+        """Send chunk after chunk.
+
+        A chunk is on the broker before the next one leaves, so that no row is later than the
+        page's delay whatever part of the topics' partitions a micro-batch reads.
+        """
+        for _ in range(chunks):
+            for _ in range(CHUNK):
+                self._send_row(self.random.randrange(2))
+            self.producer.flush()
+            self.clock += SPAN
+
+    def _send_row(self, side: int) -> None:
+        customer = int(CUSTOMERS * self.random.random() ** 2)
+        when = round(self.clock + self.random.uniform(-DISORDER, SPAN), 3)
+        row = {"customer": customer, "at": at(when).isoformat()}
+        row[("view", "click")[side]] = len(self.sent[side])
+        self.sent[side].append((customer, when))
+        self.producer.produce(("views", "clicks")[side], json.dumps(row))
+
+    def pause(self) -> None:
+        """Let the stream stand still for longer than any row is held."""
+        self.clock += 4 * (WITHIN + DELAY)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.sent))
+
+    def pairs(self) -> Counter:
+        """Return every view and click of a customer that lie within the window."""
+        clicks = defaultdict(list)
+        for click, (customer, when) in enumerate(self.sent[1]):
+            clicks[customer].append((click, at(when)))
+        window = timedelta(seconds=WITHIN)
+        return Counter(
+            (view, click)
+            for view, (customer, when) in enumerate(self.sent[0])
+            for click, other in clicks[customer]
+            if abs(at(when) - other) <= window
+        )
+
+
+def consumed(folder: Path, sink: str) -> int:
+    """Return how many rows the committed micro-batches of a query have read."""
+    checkpoint = folder / f"{sink}-checkpoint"
+    done = [int(path.name) for path in checkpoint.glob("commits/*") if path.name.isdigit()]
+    if not done:
+        return 0
+    lines = (checkpoint / "offsets" / str(max(done))).read_text().splitlines()
+    topics = [topic for line in lines[2:] if line != "-" for topic in json.loads(line).values()]
+    return sum(sum(topic.values()) for topic in topics)
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_program_is_killed_in_the_middle_of_micro_batches(spark, kafka, tmp_path, kills):
+    images, log, program = tmp_path / "images", tmp_path / "log", tmp_path / "pipeline.py"
+    images.mkdir(mode=0o700)
+    program.write_text("\n".join(blocks("docs/kafka.md")))
+    kafka.create("views", "clicks", "joined")
+    shop = Shop(kafka.servers)
+
+    def launch() -> subprocess.Popen:
+        command = [sys.executable, str(program), kafka.servers, kafka.jars, str(tmp_path)]
+        return start(command, log, PENSTOCK_IMAGE_DIR=str(images))
+
+    def all_consumed() -> bool:
+        nonlocal driver
+        if driver.poll() is not None:
+            said = log.read_text(errors="replace")
+            assert TOO_BUSY in said, said[-20_000:]
+            with contextlib.suppress(ProcessLookupError):  # what it may have left behind
+                os.killpg(driver.pid, signal.SIGKILL)
+            driver = launch()
+        return all(consumed(tmp_path, sink) == shop.count for sink in SINKS)
+
+    def in_the_middle() -> bool:
+        if all_consumed():
+            shop.send()
+        return bool(in_mid_batch(images, driver.pid))
+
+    for run in range(kills + 1):
+        driver = launch()
+        try:
+            shop.send(20 if run == 1 else 3)  # a burst, while the program is down or starts
+            until(all_consumed, f"the end of the rows of run {run}")
+            if run == 2:
+                shop.pause()
+            shop.send(2)
+            if run < kills:
+                until(in_the_middle, "a micro-batch in progress", pause=0.0005)
+            else:
+                until(all_consumed, "the end of all rows")
+        finally:
+            kill(driver)
+
+    expected = shop.pairs()
+    files = spark.read.parquet(str(tmp_path / "joined")).select("view", "click").collect()
+    assert Counter(map(tuple, files)) == expected  # exactly once
+    values = map(json.loads, kafka.read("joined"))
+    assert {(value["view"], value["click"]) for value in values} == set(expected)
