@@ -1,7 +1,6 @@
-// The plots of a profile: curves on linear or logarithmic axes, drawn from the page's own data.
+// Curves on linear, logarithmic or time axes, drawn into the boxes that are called like the plots.
 "use strict";
-(() => {
-  const { plots } = JSON.parse(document.getElementById("data").textContent);
+const drawPlots = (() => {
   const MARGIN = { left: 66, right: 16, top: 10, bottom: 46 };
   const LABEL = 58; // pixels that a number along the axis takes
   const LETTER = 6.6; // pixels of a letter, on average
@@ -49,7 +48,31 @@
     return found;
   }
 
-  const ticks = (range, log) => (log ? logTicks : evenTicks)(range);
+  const DAY = 86400;
+  const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
+
+  // Whole minutes, hours or days of the clock on the wall, a few of them.
+  function timeTicks([low, high]) {
+    const rough = (high - low) / 6;
+    const step = STEPS.find((each) => each >= rough) || DAY * Math.ceil(rough / DAY);
+    const shift = 60 * new Date(1000 * low).getTimezoneOffset();
+    const found = [];
+    for (let at = Math.ceil((low - shift) / step) * step + shift; at <= high; at += step) found.push(at);
+    return found;
+  }
+
+  function clock(seconds, span) {
+    const at = new Date(1000 * seconds);
+    if (span > 5 * DAY) return at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+    const parts = { hour: "2-digit", minute: "2-digit", ...(span < 600 ? { second: "2-digit" } : {}) };
+    return at.toLocaleTimeString("en-GB", parts);
+  }
+
+  const ticks = (range, log, time) => (time ? timeTicks : log ? logTicks : evenTicks)(range);
+  const across = (plot, value) =>
+    (plot.x_time ? clock(value, plot.x_range[1] - plot.x_range[0]) : plain(value));
+  const upward = (plot, value) =>
+    (plot.percent ? percent(value) : plain(Number(value.toPrecision(4))));
 
   function axes(svg, plot, x, y, width, height) {
     const bottom = height - MARGIN.bottom, right = width - MARGIN.right;
@@ -59,13 +82,13 @@
       const place = { x: MARGIN.left - 6, y: at + 4, "text-anchor": "end" };
       node(svg, "text", place, plot.percent ? percent(value) : plain(value));
     }
-    const across = ticks(plot.x_range, plot.x_log);
-    const every = Math.ceil((across.length * LABEL) / (right - MARGIN.left));
-    across.forEach((value, i) => {
+    const places = ticks(plot.x_range, plot.x_log, plot.x_time);
+    const every = Math.ceil((places.length * LABEL) / (right - MARGIN.left));
+    places.forEach((value, i) => {
       if (i % every) return;
       const at = x(value);
       node(svg, "line", { class: "grid", x1: at, x2: at, y1: MARGIN.top, y2: bottom });
-      node(svg, "text", { x: at, y: bottom + 18, "text-anchor": "middle" }, plain(value));
+      node(svg, "text", { x: at, y: bottom + 18, "text-anchor": "middle" }, across(plot, value));
     });
     const middle = (MARGIN.left + right) / 2, half = (MARGIN.top + bottom) / 2;
     node(svg, "text", { x: middle, y: height - 8, "text-anchor": "middle" }, plot.across);
@@ -74,16 +97,16 @@
   }
 
   function draw(svg, curve, plot, x, y) {
-    const at = (sign) => (value, i) => {
-      const shifted = curve.y[i] + (curve.error ? sign * curve.error[i] : 0);
-      return `${x(value).toFixed(1)},${y(shifted).toFixed(1)}`;
-    };
-    if (curve.error && curve.error.some((each) => each > 0)) {
-      const points = curve.x.map(at(1)).concat(curve.x.map(at(-1)).reverse()).join(" ");
-      node(svg, "polygon", { class: "band", points, fill: colour(curve) });
+    const at = (values) => curve.x.map((value, i) => `${x(value).toFixed(1)},${y(values[i]).toFixed(1)}`);
+    const shifted = (sign) => curve.y.map((value, i) => value + sign * curve.error[i]);
+    const [low, high] = curve.error ? [shifted(-1), shifted(1)] : [curve.low, curve.high];
+    if (low && low.some((each, i) => each < high[i])) {
+      const points = at(high).concat(at(low).reverse()).join(" ");
+      const look = curve.kind === "layer" ? "layer" : "band";
+      node(svg, "polygon", { class: look, points }).style.fill = colour(curve);
     }
     if (curve.kind !== "dots") {
-      const points = curve.x.map(at(0)).join(" ");
+      const points = at(curve.y).join(" ");
       const line = { class: "curve", points, "stroke-dasharray": DASHES[curve.kind] || "" };
       node(svg, "polyline", line).style.stroke = colour(curve);
     }
@@ -125,7 +148,7 @@
     else box.append(svg);
   }
 
-  function legend(box, plot) {
+  function legend(plot) {
     const place = document.createElement("div");
     place.className = "legend quiet";
     for (const curve of plot.curves.filter((each) => each.name)) {
@@ -136,19 +159,67 @@
         const line = { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": DASHES[curve.kind] || "" };
         const drawn = node(icon, "line", line);
         drawn.style.stroke = colour(curve);
-        drawn.style.strokeWidth = 2;
+        drawn.style.strokeWidth = curve.kind === "layer" ? 8 : 2;
       } else node(icon, "circle", { cx: 13, cy: 5, r: 3 }).style.fill = colour(curve);
       entry.append(icon, curve.name);
       place.append(entry);
     }
-    box.before(place);
+    return place;
   }
 
-  for (const plot of plots) {
-    const box = document.getElementById(plot.id);
-    legend(box, plot);
-    new ResizeObserver(() => picture(box, plot)).observe(box);
-    addEventListener("beforeprint", () => picture(box, plot));
-    picture(box, plot);
+  const nearest = (curve, at) =>
+    curve.x.reduce((best, value, i) => (Math.abs(value - at) < Math.abs(curve.x[best] - at) ? i : best), 0);
+
+  // The values of all curves under the pointer; of a layer, how thick it is.
+  function tip(box, plot, left) {
+    const width = box.clientWidth, inside = width - MARGIN.left - MARGIN.right;
+    const part = Math.min(1, Math.max(0, (left - MARGIN.left) / inside));
+    const at = plot.x_range[0] + part * (plot.x_range[1] - plot.x_range[0]);
+    const made = document.createElement("div");
+    made.className = "tip";
+    const first = plot.curves.find((each) => each.x.length);
+    made.append(across(plot, first.x[nearest(first, at)]));
+    const table = document.createElement("table");
+    for (const curve of plot.curves) {
+      const i = nearest(curve, at), row = table.insertRow();
+      const value = curve.kind === "layer" ? curve.high[i] - curve.low[i] : curve.y[i];
+      const between = curve.low && curve.kind !== "layer";
+      const ends = between ? ` (${upward(plot, curve.low[i])} to ${upward(plot, curve.high[i])})` : "";
+      row.insertCell().textContent = curve.name.split(",")[0];
+      row.insertCell().textContent = upward(plot, value) + ends;
+    }
+    made.append(table);
+    made.style[part < 0.5 ? "right" : "left"] = part < 0.5 ? "8px" : `${MARGIN.left}px`;
+    return made;
   }
+
+  function hover(box, left) {
+    const old = box.querySelector(".tip");
+    if (old) old.remove();
+    if (left !== null && box.plot.curves.some((each) => each.x.length)) box.append(tip(box, box.plot, left));
+  }
+
+  // Draw plots, or draw them again with other data.
+  return (plots) => {
+    for (const plot of plots) {
+      const box = document.getElementById(plot.id), known = Boolean(box.plot);
+      box.plot = plot;
+      picture(box, plot);
+      if (known) continue;
+      box.before(legend(plot));
+      const again = () => picture(box, box.plot);
+      new ResizeObserver(again).observe(box);
+      addEventListener("beforeprint", again);
+      if (!plot.x_time) continue; // along a logarithmic axis the nearest point is another
+      const left = (event) => event.clientX - box.getBoundingClientRect().left;
+      box.addEventListener("pointermove", (event) => hover(box, left(event)));
+      box.addEventListener("pointerdown", (event) => hover(box, left(event)));
+      box.addEventListener("pointerleave", () => hover(box, null));
+    }
+  };
 })();
+
+{
+  const { plots } = JSON.parse(document.getElementById("data").textContent);
+  if (plots) drawPlots(plots);
+}
