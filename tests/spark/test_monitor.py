@@ -71,8 +71,8 @@ def test_figures_are_served_and_kept(spark, tmp_path, streams):
     assert value(text, "penstock_query_batch_seconds", query=name, part="queryPlanning") > 0
     # What any listener finds in the report is what `metrics` reads.
     figures = query.lastProgress.observedMetrics["penstock"].figures
-    assert figures.recall == told.recall
-    assert list(figures.evicted) == list(told.evicted)
+    assert figures["recall"] == told.recall
+    assert tuple(figures["evicted"]) == told.evicted
     # A second run goes on, and so does the history.
     [history] = read_histories(checkpoint)
     count = len(history.samples)

@@ -5,7 +5,7 @@
   const EVERY = 2000; // milliseconds
   const token = new URLSearchParams(location.search).get("token");
   const place = (id) => document.getElementById(id);
-  let chosen = "", drawn = "", at = 0;
+  let chosen = "", drawn = "";
 
   // Text is always text: names and keys come from data.
   function make(name, text, look) {
@@ -44,8 +44,8 @@
   }
 
   function state(line) {
-    const wrong = line.wrong ? `, needs a person` : "";
-    return make("span", line.state + wrong, line.state === "failed" || line.wrong ? "bad" : "");
+    const said = line.wrong && line.state === "running" ? "needs a person" : line.state;
+    return make("span", said, line.wrong ? "bad" : "");
   }
 
   function overview(queries) {
@@ -57,9 +57,9 @@
     } else if (queries.length > 1) {
       const rows = queries.map((line) => {
         const [best] = Object.values(line.cards), held = line.cards.held || "";
-        return [choose(line), line.kind, state(line), best || "", held, line.cards["micro-batch"] || ""];
+        return [choose(line), state(line), best || "", held, line.cards["micro-batch"] || "", line.kind];
       });
-      box.append(table(["query", "kind", "state", "recall or ratio", "held", "micro-batch"], rows));
+      box.append(table(["query", "state", "recall or ratio", "held", "micro-batch", "kind"], rows));
     }
   }
 
@@ -122,9 +122,9 @@
     cards(view);
     plots(view);
     tables(view);
-    at = view.at;
-    const when = new Date(1000 * at).toLocaleString("en-GB");
-    place("stamp").textContent = `Micro-batch ${view.batch}, which ended ${when}. ${upper(view.state)}.`;
+    const when = new Date(1000 * view.at).toISOString().slice(0, 19).replace("T", " ");
+    const what = `Micro-batch ${view.batch} ended ${when}. All times are UTC.`;
+    place("stamp").textContent = `${upper(view.kind)}, ${view.state}. ${what}`;
   }
 
   async function ask() {

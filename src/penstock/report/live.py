@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import floor
 from typing import Any
 
 from ..advisor import Advice
@@ -175,7 +176,9 @@ def _join_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
         _curve("last minute, with its 95 % interval", points, colour=OURS, **ends),
         _curve("since the start", whole, colour=GREY, kind="dashed"),
     ]
-    yield _plot("recall", "Recall", "of all results", curves, percent=True, y_range=[0, 1])
+    least = min([1.0, *ends["low"], *(value for _, value in whole if value is not None)])
+    low = max(0.0, floor(5 * least - 0.01) / 5)
+    yield _plot("recall", "Recall", "of all results", curves, percent=True, y_range=[low, 1])
     yield _held(samples)
     rates = [
         _rate("arrived", samples, _total("arrived"), OURS),
@@ -292,17 +295,13 @@ def _tables(figures: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if ruling is not None:
         names = {**ruling["buckets"], **ruling["scores"]}
         rows = [
-            [name, str(ruling["buckets"].get(name, "-")), _score(ruling, name)]
+            [name, str(ruling["buckets"].get(name, "-")), str(ruling["scores"].get(name, "-"))]
             for name in sorted(names, key=lambda n: (-ruling["buckets"].get(n, 0), n))
         ]
-        head = ["policy", "in force, buckets", "as challenger"]
-        caption = f"policy={figures['policy']}; changed {ruling['switches']:,} times"
+        head = ["policy", "in force, buckets", "score"]
+        caption = f"policy={figures['policy']}, changed {ruling['switches']:,} times. "
+        caption += "The score of a challenger is what it finds beside 1 for the policy in force."
         yield {"title": "Policies", "head": head, "rows": rows, "caption": caption}
     if figures.get("hottest"):
         rows = [[each["key"], f"{each['share']:.2%}"] for each in figures["hottest"]]
         yield {"title": "Hottest keys", "head": ["key", "of the rows"], "rows": rows, "caption": ""}
-
-
-def _score(ruling: dict[str, Any], name: str) -> str:
-    score = ruling["scores"].get(name)
-    return "-" if score is None else f"{score:.2f} of what the policy in force finds"

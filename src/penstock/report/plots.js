@@ -1,7 +1,8 @@
 // Curves on linear, logarithmic or time axes, drawn into the boxes that are called like the plots.
 "use strict";
 const drawPlots = (() => {
-  const MARGIN = { left: 66, right: 16, top: 10, bottom: 46 };
+  const MARGIN = { left: 66, right: 16, top: 10 };
+  const under = (plot) => (plot.across ? 46 : 28); // pixels below the curves
   const LABEL = 58; // pixels that a number along the axis takes
   const LETTER = 6.6; // pixels of a letter, on average
   const DASHES = { dashed: "6 4" };
@@ -51,21 +52,18 @@ const drawPlots = (() => {
   const DAY = 86400;
   const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
 
-  // Whole minutes, hours or days of the clock on the wall, a few of them.
+  // Whole minutes, hours or days, a few of them; all times are UTC.
   function timeTicks([low, high]) {
     const rough = (high - low) / 6;
     const step = STEPS.find((each) => each >= rough) || DAY * Math.ceil(rough / DAY);
-    const shift = 60 * new Date(1000 * low).getTimezoneOffset();
     const found = [];
-    for (let at = Math.ceil((low - shift) / step) * step + shift; at <= high; at += step) found.push(at);
+    for (let at = Math.ceil(low / step) * step; at <= high; at += step) found.push(at);
     return found;
   }
 
   function clock(seconds, span) {
-    const at = new Date(1000 * seconds);
-    if (span > 5 * DAY) return at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
-    const parts = { hour: "2-digit", minute: "2-digit", ...(span < 600 ? { second: "2-digit" } : {}) };
-    return at.toLocaleTimeString("en-GB", parts);
+    const at = new Date(1000 * seconds).toISOString();
+    return span > 5 * DAY ? at.slice(5, 10) : at.slice(11, span < 600 ? 19 : 16);
   }
 
   const ticks = (range, log, time) => (time ? timeTicks : log ? logTicks : evenTicks)(range);
@@ -75,7 +73,7 @@ const drawPlots = (() => {
     (plot.percent ? percent(value) : plain(Number(value.toPrecision(4))));
 
   function axes(svg, plot, x, y, width, height) {
-    const bottom = height - MARGIN.bottom, right = width - MARGIN.right;
+    const bottom = height - under(plot), right = width - MARGIN.right;
     for (const value of ticks(plot.y_range, plot.y_log)) {
       const at = y(value);
       node(svg, "line", { class: "grid", x1: MARGIN.left, x2: right, y1: at, y2: at });
@@ -118,8 +116,9 @@ const drawPlots = (() => {
   }
 
   // A vertical line with a text above or below the curves, on the side that has room for it.
-  function mark(svg, { at, said, high }, x, width, height) {
-    const bottom = height - MARGIN.bottom, place = x(at), long = LETTER * said.length + 5;
+  function mark(svg, plot, x, width, height) {
+    const { at, said, high } = plot.mark;
+    const bottom = height - under(plot), place = x(at), long = LETTER * said.length + 5;
     node(svg, "line", { class: "goal", x1: place, x2: place, y1: MARGIN.top, y2: bottom });
     let [left, anchor] = [place + 5, "start"];
     if (place + long > width && place - long > MARGIN.left) [left, anchor] = [place - 5, "end"];
@@ -134,14 +133,14 @@ const drawPlots = (() => {
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
     const x = scale(plot.x_range, plot.x_log, MARGIN.left, width - MARGIN.right);
-    const y = scale(plot.y_range, plot.y_log, height - MARGIN.bottom, MARGIN.top);
+    const y = scale(plot.y_range, plot.y_log, height - under(plot), MARGIN.top);
     axes(svg, plot, x, y, width, height);
     if (plot.level !== undefined) {
       const line = { x1: MARGIN.left, x2: width - MARGIN.right, y1: y(plot.level), y2: y(plot.level) };
       node(svg, "line", { class: "cursor", ...line });
     }
     for (const curve of plot.curves) draw(svg, curve, plot, x, y);
-    if (plot.mark) mark(svg, plot.mark, x, width, height);
+    if (plot.mark) mark(svg, plot, x, width, height);
     const old = box.querySelector("svg.plot");
     svg.classList.add("plot");
     if (old) old.replaceWith(svg);
