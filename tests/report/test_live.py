@@ -1,5 +1,6 @@
 """The monitor without Spark: histories, sentences, Prometheus' format, and who may read."""
 
+import itertools
 import json
 import re
 import urllib.error
@@ -50,7 +51,7 @@ def test_a_history_is_bounded_and_keeps_its_whole_course():
     assert times == sorted(times)
     assert times[0] == 1_700_000_000
     assert times[-1] == 1_700_000_000 + 15 * (5 * MOST - 1)
-    gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+    gaps = [b - a for a, b in itertools.pairwise(times)]
     assert gaps[0] > 4 * gaps[-1]  # the older ones are further apart
 
 
