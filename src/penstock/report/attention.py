@@ -28,7 +28,7 @@ def attention(history: History, advice: Advice | None = None) -> list[Said]:
     samples, about = history.samples, history.about
     found: list[Said] = []
     if about.get("error"):
-        at = about.get("ended", samples[-1]["at"] if samples else 0.0)
+        at = float(about.get("ended") or samples[-1]["at"])
         found.append(Said(at, f"the query failed at {clock(at)}: {about['error']}"))
     if samples:
         for rule in RULES.get(about.get("kind", ""), ()):

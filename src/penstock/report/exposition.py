@@ -188,7 +188,7 @@ def exposition(watched: Sequence[Watched]) -> bytes:
     client = need("prometheus_client", "the monitor")
     core = need("prometheus_client.core", "the monitor")
 
-    class Collector(client.registry.Collector):  # type: ignore[misc, name-defined]
+    class Collector(client.registry.Collector):  # type: ignore[name-defined]
         def collect(self) -> Iterator[Any]:
             yield from _families(core, watched)
 

@@ -51,7 +51,7 @@ def report_page(histories: Sequence[History]) -> str:
     views = [_view(each) for each in found]
     data = {"live": False, "queries": [_line(each) for each in found], "views": views}
     name = found[0].history.about.get("name", "a query") if found else "a query"
-    return page(f"History of {name}", BODY, data | {"chosen": (views or [None])[0]}, SCRIPTS)
+    return page(f"History of {name}", BODY, data | {"chosen": next(iter(views), None)}, SCRIPTS)
 
 
 def data_of(watched: Sequence[Watched], chosen: str) -> dict[str, Any]:
@@ -120,7 +120,9 @@ def _plot(key: str, title: str, up: str, curves: Sequence[Curve], **look: Any) -
     return {"id": key, "title": title, "across": "", "up": up, "curves": drawn} | scale | look
 
 
-def _rate(name: str, samples: Sequence[Sample], of: Callable[[dict[str, Any]], float], colour: int):
+def _rate(
+    name: str, samples: Sequence[Sample], of: Callable[[dict[str, Any]], float], colour: int
+) -> Curve:
     """Return how much a total grew a second between samples; a query begun anew is left out."""
     points = []
     for a, b in pairwise(samples):
@@ -209,8 +211,8 @@ def _recall(value: float | None, low: float | None, high: float | None) -> tuple
 
 
 def _held_card(figures: dict[str, Any]) -> tuple[str, str, str]:
-    budget = figures.get("budget")
-    if figures.get("in_bytes"):
+    budget = figures["budget"]
+    if figures["in_bytes"]:
         held, of = f"{figures['bytes_held'] / 1e6:,.1f} MB", f"of {budget / 1e6:,.1f} MB"
     else:
         held = f"{figures['rows_held']:,} rows"

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, Self
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQueryListener
+from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from ..advisor import Advice
 from ..report.exposition import exposition
@@ -147,7 +147,7 @@ class Heard(StreamingQueryListener):
             history = History(about, _file(figures.get("checkpoint"), kind))
             advice = self._advice
             if isinstance(advice, Mapping):
-                advice = advice.get(about["name"])
+                advice = advice.get(str(about["name"]))
             watched = self._watched[place] = Watched(history, sample, advice)
         past = watched.history.samples
         if kind == "join":

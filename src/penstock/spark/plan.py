@@ -56,10 +56,13 @@ def placed(
     """Return where the buckets of a query are, as the fields of `Placed`."""
     parts = partitions(session)
     count = bucket_count(buckets, parts)
-    place = {"buckets": count, "labels": tuple(labels(count, parts)), "partitions": parts}
-    # What is no path is refused by `check_checkpoint`.
-    is_path = isinstance(checkpoint, str | os.PathLike)
-    return place | {"checkpoint": os.fspath(checkpoint) if is_path else None}
+    return {
+        "buckets": count,
+        "labels": tuple(labels(count, parts)),
+        "partitions": parts,
+        # What is no path is refused by `check_checkpoint`.
+        "checkpoint": os.fspath(checkpoint) if isinstance(checkpoint, str | os.PathLike) else None,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
