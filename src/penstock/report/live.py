@@ -178,7 +178,11 @@ def _join_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
         _curve("last minute, with its 95 % interval", points, colour=OURS, **ends),
         _curve("since the start", whole, colour=GREY, kind="dashed"),
     ]
-    least = min([1.0, *ends["low"], *(value for _, value in whole if value is not None)])
+    if samples[-1]["figures"]["goal"] == "rows":
+        for side, colour in enumerate((OTHER, THIRD)):
+            rows = [(each["at"], each["figures"]["row_recall"][side]) for each in samples]
+            curves.append(_curve(f"rows of input {side}, since the start", rows, colour=colour))
+    least = min([1.0, *ends["low"], *(value for each in curves for value in each["y"])])
     low = max(0.0, floor(5 * least - 0.01) / 5)
     yield _plot("recall", "Recall", "of all results", curves, percent=True, y_range=[low, 1])
     yield _held(samples)

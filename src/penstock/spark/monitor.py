@@ -25,6 +25,7 @@ from .recall.estimate import SUMS, estimate
 KINDS = {JOIN: "join", LOOKUP: "lookup", THIN: "thin"}
 RECENT = 60.0  # seconds over which recall and arrivals are recent
 LONGEST = 500  # characters of an error
+KEPT = 20  # queries that have ended
 
 
 def monitor(
@@ -144,6 +145,7 @@ class Heard(StreamingQueryListener):
         sample = as_sample(progress, figures)
         watched = self._watched.get(place)
         if watched is None or watched.history.about["run"] != about["run"]:
+            self._forget(str(about["name"]), kind)
             history = History(about, _file(figures.get("checkpoint"), kind))
             advice = self._advice
             if isinstance(advice, Mapping):
@@ -155,6 +157,18 @@ class Heard(StreamingQueryListener):
         watched.latest = sample
         if not past or sample["at"] - past[-1]["at"] >= self._every:
             _quietly(lambda: watched.history.add(sample))
+
+    def _forget(self, name: str, kind: str) -> None:
+        """Drop queries that have ended: one whose name is taken again, and the oldest of many."""
+        ended = [
+            (place, each.history.about)
+            for place, each in self._watched.items()
+            if each.history.about["state"] != "running"
+        ]
+        many = max(0, len(ended) - KEPT)
+        for number, (place, about) in enumerate(ended):
+            if number < many or (about["name"], about["kind"]) == (name, kind):
+                del self._watched[place]
 
 
 def _quietly(write: Any) -> None:
