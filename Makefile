@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java mosquitto chromium kafka test check test-slow lint format demo bench papers lock clean
+.PHONY: help setup java mosquitto prometheus chromium kafka test check test-slow lint format demo bench papers lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -31,13 +31,16 @@ java: ## find Java 17 or newer, or install it (apt-get, where root)
 mosquitto: ## find Mosquitto, or install it (apt-get, where root); without it its tests are skipped
 	@scripts/mosquitto.sh >/dev/null
 
+prometheus: ## find Prometheus, or install it (apt-get, where root); without it its tests are skipped
+	@scripts/prometheus.sh >/dev/null
+
 chromium: ## find Chromium and its driver, or install them (apt-get, where root)
 	@scripts/chromium.sh >/dev/null || true
 
 kafka: setup ## find a Kafka broker and Spark's connector, or fetch them (Maven); without them their tests are skipped
 	@scripts/kafka.sh >/dev/null || true
 
-test: setup java mosquitto chromium kafka lint ## lint, then all tests but the slow ones (some 25 minutes on 2 cores the first time)
+test: setup java mosquitto prometheus chromium kafka lint ## lint, then all tests but the slow ones (some 25 minutes on 2 cores the first time)
 	@echo "== tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
 ifneq ($(KERNELS),)

@@ -25,12 +25,12 @@ from rich.table import Table
 
 from penstock.engine import Join
 from penstock.kernel.gains import GOALS, PAIRS
-from penstock.spark.metrics import Metrics, read_join
+from penstock.spark.metrics import Metrics
 from penstock.spark.runtime.join_bucket import JoinBucket
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.spark.plans import make_plan, packets
+from tests.spark.plans import make_plan, packets, told
 
 SECOND = 1_000_000
 ROWS, KEYS, RATE = 3000, 500, 10  # rows a second
@@ -130,8 +130,8 @@ def run(cell: Cell, seed: int, share: float = SHARE) -> Run:
         for part in np.array_split(np.arange(len(mine[0])), BATCHES):
             outcome = bucket.take(packets(*(column[part] for column in mine)))
         totals.update(outcome.totals)
-    told = read_join(dict(totals) | {"inputs": 2}, BATCHES)
-    return Run(told, told.matches / everything, tuple(told.rows_matched / rows))
+    found = told(totals)
+    return Run(found, found.matches / everything, tuple(found.rows_matched / rows))
 
 
 def measure(cell: Cell, seeds: Iterable[int]) -> dict[str, Any]:

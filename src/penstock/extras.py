@@ -15,6 +15,7 @@ EXTRAS = {  # package: the extra that installs it
     "matplotlib": "plots",
     "ortools": "solvers",
     "paho": "mqtt",
+    "prometheus_client": "monitor",
     "scipy": "solvers",
 }
 

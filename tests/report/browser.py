@@ -64,15 +64,17 @@ class Browser:
     def _do(self, path: str, body: dict | None = None, method: str | None = None):
         return self._call(f"/session/{self.session}{path}", body, method)
 
-    def open(self, page: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
-        """Show a page in a window of this size; the size is that of the page, not of a frame."""
+    def open(
+        self, page: Path | str, width: int = 1200, height: int = 900, dark: bool = False
+    ) -> None:
+        """Show a page, a file or an address, in a window whose inside has this size."""
         self.devtools(
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
         )  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.devtools("Emulation.setEmulatedMedia", features=[scheme])
-        self._do("/url", {"url": page.resolve().as_uri()})
+        self._do("/url", {"url": page if isinstance(page, str) else page.resolve().as_uri()})
 
     def devtools(self, command: str, **params):
         return self._do("/goog/cdp/execute", {"cmd": command, "params": params})

@@ -7,6 +7,7 @@ import numpy as np
 from PIL import Image
 
 from penstock.advisor import Advice, Curve, Streams
+from penstock.report.history import History
 
 ROWS = np.array([100, 1000, 10_000, 50_000])
 
@@ -59,3 +60,86 @@ def experiment(folder: Path) -> dict:
         "notes": ["Not in any paper."],
         "quick": True,
     }
+
+
+def join_sample(number, at, arrivals=1000.0, recall=0.93, before=None, **more):
+    """Return a sample of a join after so many micro-batches, each of `arrivals` rows a side."""
+    last = before["figures"] if before else None
+    evicted = 0.4 * arrivals
+    grown = {"arrived": arrivals, "late": 1.0, "evicted": evicted, "refused": 0.1 * evicted}
+    totals = {
+        name: [round((last[name][side] if last else 0) + each) for side in (0, 1)]
+        for name, each in grown.items()
+    }
+    ruling = {"buckets": {"rate": 3, "prob": 1}, "scores": {"lru": 0.91, "gdj": 0.97}}
+    figures = totals | {
+        "matches": (last["matches"] if last else 0) + round(arrivals * recall),
+        "recall": recall + 0.02,
+        "recall_low": recall - 0.01,
+        "recall_high": recall + 0.04,
+        "row_recall": [0.9, 0.95],
+        "rows_matched": [10, 10],
+        "rows_held": min(50_000, 4000 * (number + 1)),
+        "bytes_held": 4_000_000,
+        "budget": 50_000,
+        "in_bytes": False,
+        "policy": "auto",
+        "goal": "pairs",
+        "hot_pairs": 0.3,
+        "expired": [5, 5],
+        "hottest": [
+            {"key": "<script>alert(1)</script>", "share": 0.12},
+            {"key": "b", "share": 0.1},
+        ],
+        "ruling": ruling | {"switches": 2},
+    }
+    seconds = {"addBatch": 1.2, "queryPlanning": 0.1, "walCommit": 0.05, "latestOffset": 0.02}
+    recent = {"recall": recall, "low": recall - 0.03, "high": recall + 0.03}
+    return {
+        "at": float(at),
+        "batch": number,
+        "seconds": seconds | {"triggerExecution": 1.5 + arrivals / 10_000},
+        "rates": [arrivals, 1.5 * arrivals],
+        "recent": recent | {"gone": 2 * evicted, "arrivals": 2 * arrivals, "late": 2.0},
+        "figures": figures | more,
+    }
+
+
+ABOUT = {"id": "7f", "run": "1", "name": "views & <clicks>", "kind": "join", "state": "running"}
+
+
+def course(count=80, fall=50, path=None, start=1_700_000_000, **about) -> History:
+    """Return the history of a join whose arrivals double after some samples, and recall falls."""
+    made = History(ABOUT | {"error": None} | about, path)
+    sample = None
+    for number in range(count):
+        arrivals, recall = (1000.0, 0.93) if number < fall else (2000.0, 0.71)
+        wiggle = 0.01 * ((number * 7) % 5 - 2)
+        sample = join_sample(number, start + 15 * number, arrivals, recall + wiggle, sample)
+        made.add(sample)
+    return made
+
+
+def _sample(number, figures):
+    seconds = {"addBatch": 1.0, "triggerExecution": 1.2}
+    at = 1_700_000_000.0 + 10 * number
+    rates = [100.0, 200.0]
+    return {"at": at, "batch": number, "seconds": seconds, "rates": rates, "figures": figures}
+
+
+def lookup_sample(number):
+    """Return a sample of a lookup."""
+    counted = ("events", "hits", "misses", "found", "calls", "retries", "keys_asked", "evicted")
+    figures = dict.fromkeys((*counted, "refused", "expired"), 50 * (number + 1))
+    ruling = {"buckets": {"lru": 2}, "scores": {}, "switches": 0}
+    held = {"rows_held": 80, "bytes_held": 800, "budget": 100, "in_bytes": False}
+    ages = {"staleness_p50": 0.2, "staleness_p99": None}
+    return _sample(
+        number, figures | held | ages | {"ruling": ruling, "policy": "lru", "null_keys": 0}
+    )
+
+
+def thin_sample(number):
+    """Return a sample of a thinning."""
+    counted = ("readings", "queries", "above", "below", "asked", "spoke", "first", "late", "keys")
+    return _sample(number, dict.fromkeys((*counted, "bytes_held"), 10 * (number + 1)))

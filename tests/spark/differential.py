@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from penstock.spark import join, join_group, join_many, metrics
+from penstock.spark.observe import figures_of
 from tests.spark.drawn_joins import Case, Leg, Stream, draw_case, is_ample
 from tests.spark.streams import Files, plain, run
 
@@ -174,14 +175,14 @@ def check_figures(case: Case, leg: Leg, query: Any, told: Any) -> None:
     """Check what the query tells: budgets hold after every micro-batch, and rows add up."""
     budget = leg.options["budget"]
     for progress in query.recentProgress:
-        figures = observed(progress)
-        if figures.get("held") is None or budget is None:
+        figures = figures_of(progress, "penstock")
+        if not figures or budget is None:
             continue
         if case.fixed["counts"] == "bytes":
             most = 1024 * int(budget.split(" ")[0])
-            assert figures["bytes"] <= most, f"{figures['bytes']} bytes held of {budget}"
+            assert figures["bytes_held"] <= most, f"{figures['bytes_held']} bytes held of {budget}"
         else:
-            assert figures["held"] <= budget, f"{figures['held']} rows held of {budget}"
+            assert figures["rows_held"] <= budget, f"{figures['rows_held']} rows held of {budget}"
     given = sum(
         len(rows)
         for stream, there in zip(case.streams, leg.files, strict=True)
@@ -204,18 +205,6 @@ def check_figures(case: Case, leg: Leg, query: Any, told: Any) -> None:
         assert told.recall == 1.0, f"{told.recall=} without a budget"
     if case.never_short:
         assert sum(told.evicted) + sum(told.refused) == 0, f"evicted with memory enough: {told}"
-
-
-def observed(progress: Any) -> dict[str, Any]:
-    """Return the figures of one report, on classic Spark or Spark Connect."""
-    row = (progress.observedMetrics or {}).get("penstock")
-    if row is None:
-        return {}
-    fields = row.asDict()
-    if "schema" in fields:
-        names = [field["name"] for field in fields["schema"]["fields"]]
-        fields = dict(zip(names, fields["values"], strict=True))
-    return fields | (fields["figures"] or {})
 
 
 def sum_of_nulls(stream: Stream, files: int) -> tuple[int, int]:

@@ -9,9 +9,11 @@ import dataclasses
 import json
 import sys
 import time
+import urllib.request
+from contextlib import nullcontext
 from pathlib import Path
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.spark.processes import STILL, commits
 
 SCHEMA = "k string, ts timestamp, v int"
@@ -76,8 +78,13 @@ def is_slow(frame, folder: Path, after: int):
     return frame.mapInArrow(give, frame.schema)
 
 
+def fetch(url: str) -> str:
+    with urllib.request.urlopen(url) as answer:
+        return answer.read().decode()
+
+
 def main(given: dict) -> None:
-    from penstock.spark import join, metrics
+    from penstock.spark import join, metrics, monitor
     from penstock.spark.session import package_zip
     from tests.spark.streams import bag, run
 
@@ -91,8 +98,12 @@ def main(given: dict) -> None:
         joined = stands_still(joined, folder, given["still_after"])
     if "slow_after" in given:
         joined = is_slow(joined, folder, given["slow_after"])
-    query = run(joined, folder, given.get("name", "out"))
-    told = dataclasses.asdict(metrics(query))
+    with monitor(spark, every=0) if given.get("monitor") else nullcontext() as watching:
+        query = run(joined, folder, given.get("name", "out"))
+        told = dataclasses.asdict(metrics(query))
+        if watching is not None:
+            until(lambda: '"ended"' in fetch(watching.url + "data.json"), "the end of the query")
+            told["served"] = fetch(watching.url + "metrics")
     still = read(spark.read, folder)
     told["batch_rows"] = sum(bag(join(*still, on="k", **given["options"])).values())
     print(json.dumps(told))

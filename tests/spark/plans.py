@@ -1,5 +1,6 @@
 """Buckets without Spark: plans made by hand, and packets of plain rows."""
 
+import json
 from collections import Counter
 
 import numpy as np
@@ -8,9 +9,11 @@ import pyarrow as pa
 from penstock.engine import Join
 from penstock.kernel.shape import TWO_WAY
 from penstock.spark.frames import KEY, Input
+from penstock.spark.metrics import Metrics, read
 from penstock.spark.plan import JoinPlan
+from penstock.spark.recall.estimate import SUMS, estimate
 from penstock.spark.runtime.arrow import from_ipc, to_ipc
-from penstock.spark.runtime.join_bucket import JoinBucket, bucket_budget
+from penstock.spark.runtime.join_bucket import COUNTED, JoinBucket, bucket_budget
 from tests.recount import recount
 
 SECOND = 1_000_000
@@ -161,3 +164,35 @@ def taken_as_by_the_engine(plan, columns, size):
     assert found == expected
     assert found
     return JoinBucket(plan, 0, bucket.state), engine
+
+
+def told(totals, inputs=2, goal="pairs", hottest=()) -> Metrics:
+    """Return what `metrics` tells of a join with these counters, worked out without Spark."""
+    streams = range(inputs)
+    figures = {name: [int(totals[f"{name}_{i}"]) for i in streams] for name in COUNTED}
+    gone = sum(figures["evicted"]) + sum(figures["refused"])
+    pairs = estimate({n: totals[f"shadow_{n}"] for n in SUMS}, totals["matched"], gone)
+    matched = [int(totals[f"rows_matched_{i}"]) for i in streams]
+    rows = [estimate({n: totals[f"rows_{n}_{i}"] for n in SUMS}, matched[i], gone) for i in streams]
+    for end, part in {"": "value", "_low": "low", "_high": "high"}.items():
+        figures[f"recall{end}"] = getattr(pairs, part)
+        figures[f"row_recall{end}"] = [getattr(each, part) for each in rows]
+    most = sorted((n for text in hottest for n in json.loads(text)["pairs"]), reverse=True)[:10]
+    matches = int(totals["matched"])
+    figures |= {
+        "null_keys": figures["null"],
+        "null_times": int(totals["no_time"]),
+        "matches": matches,
+        "rows_held": int(totals["held"]),
+        "bytes_held": int(totals["bytes"]),
+        "rows_matched": matched,
+        "hot_pairs": min(1.0, sum(most) / matches) if hottest and matches else None,
+        "hottest": [key for text in hottest for key in json.loads(text)["hottest"]],
+        "shares": [int(totals["share"])] * 2,
+        "ruling": {"buckets": {}, "scores": {}, "switches": int(totals["switches"])},
+        "policy": "",
+        "goal": goal,
+        "budget": None,
+        "in_bytes": False,
+    }
+    return read("penstock", figures, 0)

@@ -1,12 +1,13 @@
 """Every mistake is told before the query starts, by name, with the way out."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
 from penstock import PenstockError
-from penstock.spark import join, join_group, join_many, metrics
-from penstock.spark.runtime.join_bucket import counter_names
+from penstock.spark import Metrics, join, join_group, join_many, metrics
 from tests.spark.streams import Files, at
 
 pytestmark = pytest.mark.spark
@@ -303,10 +304,11 @@ RAN = {"batchId": 3, "durationMs": {"addBatch": 9}}
 
 
 def test_the_last_figures_there_are():
-    counters = dict.fromkeys(counter_names(2), 0.0) | {"matched": 5.0, "inputs": 2, "sample": 1.0}
-    figures = RAN | {"observedMetrics": {"penstock": counters | {"exact": True}}}
+    made = dict.fromkeys(field.name for field in fields(Metrics)) | {"matches": 5, "hottest": []}
+    made["ruling"] = {"buckets": {}, "scores": {}, "switches": 0}
+    figures = RAN | {"observedMetrics": {"penstock": {"figures": made}}}
     assert metrics(Query(figures, IDLE, IDLE)).matches == 5
-    empty = RAN | {"observedMetrics": {"penstock": dict.fromkeys(counters)}}
+    empty = RAN | {"observedMetrics": {"penstock": {"figures": None}}}
     assert metrics(Query(figures, empty, IDLE)).batch == 3
     assert metrics(Query(empty, IDLE)) is None
     assert metrics(Query(IDLE, IDLE)) is None

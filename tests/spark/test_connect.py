@@ -1,5 +1,7 @@
 """The same over Spark Connect, in a process of its own: one process has one kind of session."""
 
+import re
+
 import pytest
 
 from penstock.spark import join
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.spark
 def test_join_and_figures(spark, tmp_path, budget):
     sides = write(tmp_path, seed=4, files=3)
     options = EXACT | {"budget": budget, "policy": "clock", "recall_sample": 0.5}
-    given = {"folder": str(tmp_path), "master": "connect", "options": options}
+    given = {"folder": str(tmp_path), "master": "connect", "options": options, "monitor": True}
     driver = start_driver(given, tmp_path / "log")
     try:
         told = figures(driver, tmp_path / "log")
@@ -24,6 +26,9 @@ def test_join_and_figures(spark, tmp_path, budget):
     everything = bag(join(*[side.batch(spark) for side in sides], on="k", **EXACT))
     assert told["matches"] == sum(found.values())
     assert sum(told["arrived"]) == 400
+    served = re.search(r"penstock_join_recall_ratio\{.*\} (.*)", told["served"])[1]
+    assert float(served) == told["recall"]
+    assert re.search(r"penstock_query_up\{.*\} 0.0", told["served"])
     if budget is None:
         assert found == everything
         assert told["batch_rows"] == sum(everything.values())

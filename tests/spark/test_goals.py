@@ -8,8 +8,16 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.spark import join, metrics
-from penstock.spark.metrics import read_join
-from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, rows_of, taken_as_by_the_engine
+from tests.spark.plans import (
+    Engine,
+    Run,
+    cuts,
+    drawn,
+    make_plan,
+    rows_of,
+    taken_as_by_the_engine,
+)
+from tests.spark.plans import told as figures_of
 from tests.spark.streams import Files, at, run
 
 
@@ -31,7 +39,7 @@ def test_rows_matched_are_the_rows_in_results_each_counted_once():
         for _, _, *values in rows_of(outcome):
             for side, value in enumerate(values):
                 seen[side].add(value)
-        told = read_join(outcome.totals | {"inputs": 2}, 0)
+        told = figures_of(outcome.totals)
         assert told.rows_matched == tuple(map(len, seen))
         for side in (0, 1):
             assert told.row_recall_low[side] <= told.row_recall[side] <= told.row_recall_high[side]
@@ -49,7 +57,7 @@ def test_a_restart_may_change_the_goal():
         found += rows_of(outcome)
         everything += exact.take(*batch)
     assert not found - everything
-    told = read_join(outcome.totals | {"inputs": 2}, 0)
+    told = figures_of(outcome.totals)
     truth = exact.join.counters["rows_matched"]
     for side in (0, 1):  # all rows are watched, so that the figures are exact
         assert told.row_recall[side] == pytest.approx(told.rows_matched[side] / truth[side])
@@ -63,7 +71,7 @@ def test_what_was_lost_before_is_known_when_watching_begins_with_a_budget():
         part.plan = replace(plan, budget=(None, 15, None, 15, 15)[number])
         outcome = part.take(*batch)
         exact.take(*batch)
-        told = read_join(outcome.totals | {"inputs": 2}, 0)
+        told = figures_of(outcome.totals)
         truth = exact.join.counters["rows_matched"]
         for side in (0, 1):
             assert told.row_recall[side] == pytest.approx(told.rows_matched[side] / truth[side])
@@ -75,13 +83,12 @@ def test_a_note_says_where_hot_keys_make_most_of_the_pairs():
     columns = drawn(rng, 3000, keys=400, skew=0.5)
     part = Run(make_plan(budget=60, policy="prob", sample=1.0))
     outcome = part.take(*columns)
-    told = read_join(outcome.totals | {"inputs": 2, "hottest": [outcome.hottest]}, 0)
+    told = figures_of(outcome.totals, hottest=[outcome.hottest])
     assert told.hot_pairs > 0.5
     assert "goal='rows'" in told.note
     assert f"{told.hot_pairs:.0%}" in told.note
     other = Run(make_plan(budget=60, policy="prob", sample=1.0, goal="rows")).take(*columns)
-    facts = {"inputs": 2, "goal": "rows", "hottest": [other.hottest]}
-    better = read_join(other.totals | facts, 0)
+    better = figures_of(other.totals, goal="rows", hottest=[other.hottest])
     assert min(better.row_recall) > max(told.row_recall)
     assert not better.note
 

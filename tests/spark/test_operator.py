@@ -13,16 +13,15 @@ import pytest
 
 from penstock.precision.rule import Costs
 from penstock.spark.frames import KEY, Input
-from penstock.spark.metrics import THIN_COUNTERS, lookup_counters
 from penstock.spark.runtime import image as images
 from penstock.spark.runtime import operator
 from penstock.spark.runtime.arrow import to_ipc
 from penstock.spark.runtime.bucket import MicroBatch, Packet
 from penstock.spark.runtime.join_bucket import JoinBucket, counter_names
 from penstock.spark.runtime.journal import read_version
-from penstock.spark.runtime.lookup_bucket import LookupBucket
+from penstock.spark.runtime.lookup_bucket import LookupBucket, lookup_counters
 from penstock.spark.runtime.operator import Processor, Work
-from penstock.spark.runtime.thin_bucket import READINGS, ThinBucket, ThinPlan
+from penstock.spark.runtime.thin_bucket import READINGS, THIN_COUNTERS, ThinBucket, ThinPlan
 from tests.spark.enrich import plans as enrich
 from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of_packets
 from tests.spark.test_journal import Store

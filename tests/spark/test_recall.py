@@ -8,15 +8,9 @@ import pytest
 
 from bench.coverage import Cell, run
 from penstock.kernel.shape import all_streams
-from penstock.spark.metrics import read_join
 from penstock.spark.recall.estimate import SUMS, Recall, estimate, no_sums
 from penstock.spark.runtime.join_bucket import JoinBucket
-from tests.spark.plans import Run, cuts, drawn, make_plan, packets
-
-
-def told(totals, inputs=2):
-    """Return what `metrics` would tell of a query with one bucket."""
-    return read_join(totals | {"inputs": inputs}, 0)
+from tests.spark.plans import Run, cuts, drawn, make_plan, packets, told
 
 
 def interval(metrics):

@@ -2,12 +2,12 @@
 
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
 to print that all commands share. The commands: `simulate` (and `policies`), `profile` (and
-`count`), `advise`, `run`, `init`, `demo`, `warm`, `precision` (rules simulated and replayed) and
-`mqtt` (the other commands of `precision`). `readings` reads what `source` publishes; `weather` is
-the data and the pictures of `demo precision`.
+`count`), `advise`, `run`, `init`, `demo`, `warm`, `report` (of a query), `precision` (rules
+simulated and replayed) and `mqtt` (the other commands of `precision`). `readings` reads what
+`source` publishes; `weather` is the data and the pictures of `demo precision`.
 """
 
-from . import advise, demo, init, mqtt, precision, profile, run, simulate, warm
+from . import advise, demo, init, mqtt, precision, profile, report, run, simulate, warm
 from .program import app, main
 
 __all__ = ["app", "main"]
@@ -21,6 +21,7 @@ app.command()(simulate.policies)
 app.command()(profile.count)
 app.command()(demo.demo)
 app.command()(warm.warm)
+app.command()(report.report)
 app.add_typer(precision.precision, name="precision")
 precision.precision.command()(mqtt.source)
 precision.precision.command()(mqtt.query)

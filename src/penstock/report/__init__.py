@@ -2,7 +2,9 @@
 
 Here is the frame of every page. `advice`, `comparison` and `profile` write the pages of `penstock
 advise`, `simulate` and `profile`; `chart.js` draws the curves of an advice, `plots.js` those of a
-profile, and `page.css` is the look of all of them.
+profile, and `page.css` is the look of all of them. `live` is the page of running queries, served by
+`server`, and of their `history`; `attention` says what needs a person, `exposition` is for
+Prometheus.
 """
 
 import json
@@ -27,18 +29,20 @@ def where_to_write(path: Path) -> Path:
 
 
 def page(
-    title: str, body: str, data: dict[str, Any] | None = None, script: str = "chart.js"
+    title: str,
+    body: str,
+    data: dict[str, Any] | None = None,
+    scripts: Sequence[str] = ("chart.js",),
 ) -> str:
-    """Return a whole page; with `data` it has the script that draws curves from them.
+    """Return a whole page; with `data` it has the scripts that draw curves from them.
 
     >>> "<script" in page("a & b", "<p>none</p>"), "<title>a &amp; b" in page("a & b", "")
     (False, True)
     """
     drawn = ""
     if data is not None:
-        drawn = (
-            f'<script id="data" type="application/json">{embedded(data)}</script>\n'
-            f"<script>\n{_resource(script)}</script>\n"
+        drawn = f'<script id="data" type="application/json">{embedded(data)}</script>\n' + "".join(
+            f"<script>\n{_resource(name)}</script>\n" for name in scripts
         )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -1,8 +1,8 @@
-// The plots of a profile: curves on linear or logarithmic axes, drawn from the page's own data.
+// Curves on linear, logarithmic or time axes, drawn into the boxes that are called like the plots.
 "use strict";
-(() => {
-  const { plots } = JSON.parse(document.getElementById("data").textContent);
-  const MARGIN = { left: 66, right: 16, top: 10, bottom: 46 };
+const drawPlots = (() => {
+  const MARGIN = { left: 66, right: 16, top: 10 };
+  const under = (plot) => (plot.across ? 46 : 28); // pixels below the curves
   const LABEL = 58; // pixels that a number along the axis takes
   const LETTER = 6.6; // pixels of a letter, on average
   const DASHES = { dashed: "6 4" };
@@ -49,23 +49,44 @@
     return found;
   }
 
-  const ticks = (range, log) => (log ? logTicks : evenTicks)(range);
+  const DAY = 86400;
+  const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
+
+  // Whole minutes, hours or days, a few of them; all times are UTC.
+  function timeTicks([low, high]) {
+    const rough = (high - low) / 6;
+    const step = STEPS.find((each) => each >= rough) || DAY * Math.ceil(rough / DAY);
+    const found = [];
+    for (let at = Math.ceil(low / step) * step; at <= high; at += step) found.push(at);
+    return found;
+  }
+
+  function clock(seconds, span) {
+    const at = new Date(1000 * seconds).toISOString();
+    return span > 5 * DAY ? at.slice(5, 10) : at.slice(11, span < 600 ? 19 : 16);
+  }
+
+  const ticks = (range, log, time) => (time ? timeTicks : log ? logTicks : evenTicks)(range);
+  const across = (plot, value) =>
+    (plot.x_time ? clock(value, plot.x_range[1] - plot.x_range[0]) : plain(value));
+  const upward = (plot, value) =>
+    (plot.percent ? percent(value) : plain(Number(value.toPrecision(4))));
 
   function axes(svg, plot, x, y, width, height) {
-    const bottom = height - MARGIN.bottom, right = width - MARGIN.right;
+    const bottom = height - under(plot), right = width - MARGIN.right;
     for (const value of ticks(plot.y_range, plot.y_log)) {
       const at = y(value);
       node(svg, "line", { class: "grid", x1: MARGIN.left, x2: right, y1: at, y2: at });
       const place = { x: MARGIN.left - 6, y: at + 4, "text-anchor": "end" };
       node(svg, "text", place, plot.percent ? percent(value) : plain(value));
     }
-    const across = ticks(plot.x_range, plot.x_log);
-    const every = Math.ceil((across.length * LABEL) / (right - MARGIN.left));
-    across.forEach((value, i) => {
+    const places = ticks(plot.x_range, plot.x_log, plot.x_time);
+    const every = Math.ceil((places.length * LABEL) / (right - MARGIN.left));
+    places.forEach((value, i) => {
       if (i % every) return;
       const at = x(value);
       node(svg, "line", { class: "grid", x1: at, x2: at, y1: MARGIN.top, y2: bottom });
-      node(svg, "text", { x: at, y: bottom + 18, "text-anchor": "middle" }, plain(value));
+      node(svg, "text", { x: at, y: bottom + 18, "text-anchor": "middle" }, across(plot, value));
     });
     const middle = (MARGIN.left + right) / 2, half = (MARGIN.top + bottom) / 2;
     node(svg, "text", { x: middle, y: height - 8, "text-anchor": "middle" }, plot.across);
@@ -74,16 +95,16 @@
   }
 
   function draw(svg, curve, plot, x, y) {
-    const at = (sign) => (value, i) => {
-      const shifted = curve.y[i] + (curve.error ? sign * curve.error[i] : 0);
-      return `${x(value).toFixed(1)},${y(shifted).toFixed(1)}`;
-    };
-    if (curve.error && curve.error.some((each) => each > 0)) {
-      const points = curve.x.map(at(1)).concat(curve.x.map(at(-1)).reverse()).join(" ");
-      node(svg, "polygon", { class: "band", points, fill: colour(curve) });
+    const at = (values) => curve.x.map((value, i) => `${x(value).toFixed(1)},${y(values[i]).toFixed(1)}`);
+    const shifted = (sign) => curve.y.map((value, i) => value + sign * curve.error[i]);
+    const [low, high] = curve.error ? [shifted(-1), shifted(1)] : [curve.low, curve.high];
+    if (low && low.some((each, i) => each < high[i])) {
+      const points = at(high).concat(at(low).reverse()).join(" ");
+      const look = curve.kind === "layer" ? "layer" : "band";
+      node(svg, "polygon", { class: look, points }).style.fill = colour(curve);
     }
     if (curve.kind !== "dots") {
-      const points = curve.x.map(at(0)).join(" ");
+      const points = at(curve.y).join(" ");
       const line = { class: "curve", points, "stroke-dasharray": DASHES[curve.kind] || "" };
       node(svg, "polyline", line).style.stroke = colour(curve);
     }
@@ -95,8 +116,9 @@
   }
 
   // A vertical line with a text above or below the curves, on the side that has room for it.
-  function mark(svg, { at, said, high }, x, width, height) {
-    const bottom = height - MARGIN.bottom, place = x(at), long = LETTER * said.length + 5;
+  function mark(svg, plot, x, width, height) {
+    const { at, said, high } = plot.mark;
+    const bottom = height - under(plot), place = x(at), long = LETTER * said.length + 5;
     node(svg, "line", { class: "goal", x1: place, x2: place, y1: MARGIN.top, y2: bottom });
     let [left, anchor] = [place + 5, "start"];
     if (place + long > width && place - long > MARGIN.left) [left, anchor] = [place - 5, "end"];
@@ -111,21 +133,21 @@
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
     const x = scale(plot.x_range, plot.x_log, MARGIN.left, width - MARGIN.right);
-    const y = scale(plot.y_range, plot.y_log, height - MARGIN.bottom, MARGIN.top);
+    const y = scale(plot.y_range, plot.y_log, height - under(plot), MARGIN.top);
     axes(svg, plot, x, y, width, height);
     if (plot.level !== undefined) {
       const line = { x1: MARGIN.left, x2: width - MARGIN.right, y1: y(plot.level), y2: y(plot.level) };
       node(svg, "line", { class: "cursor", ...line });
     }
     for (const curve of plot.curves) draw(svg, curve, plot, x, y);
-    if (plot.mark) mark(svg, plot.mark, x, width, height);
+    if (plot.mark) mark(svg, plot, x, width, height);
     const old = box.querySelector("svg.plot");
     svg.classList.add("plot");
     if (old) old.replaceWith(svg);
     else box.append(svg);
   }
 
-  function legend(box, plot) {
+  function legend(plot) {
     const place = document.createElement("div");
     place.className = "legend quiet";
     for (const curve of plot.curves.filter((each) => each.name)) {
@@ -136,19 +158,67 @@
         const line = { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": DASHES[curve.kind] || "" };
         const drawn = node(icon, "line", line);
         drawn.style.stroke = colour(curve);
-        drawn.style.strokeWidth = 2;
+        drawn.style.strokeWidth = curve.kind === "layer" ? 8 : 2;
       } else node(icon, "circle", { cx: 13, cy: 5, r: 3 }).style.fill = colour(curve);
       entry.append(icon, curve.name);
       place.append(entry);
     }
-    box.before(place);
+    return place;
   }
 
-  for (const plot of plots) {
-    const box = document.getElementById(plot.id);
-    legend(box, plot);
-    new ResizeObserver(() => picture(box, plot)).observe(box);
-    addEventListener("beforeprint", () => picture(box, plot));
-    picture(box, plot);
+  const nearest = (curve, at) =>
+    curve.x.reduce((best, value, i) => (Math.abs(value - at) < Math.abs(curve.x[best] - at) ? i : best), 0);
+
+  // The values of all curves under the pointer; of a layer, how thick it is.
+  function tip(box, plot, left) {
+    const width = box.clientWidth, inside = width - MARGIN.left - MARGIN.right;
+    const part = Math.min(1, Math.max(0, (left - MARGIN.left) / inside));
+    const at = plot.x_range[0] + part * (plot.x_range[1] - plot.x_range[0]);
+    const made = document.createElement("div");
+    made.className = "tip";
+    const first = plot.curves.find((each) => each.x.length);
+    made.append(across(plot, first.x[nearest(first, at)]));
+    const table = document.createElement("table");
+    for (const curve of plot.curves) {
+      const i = nearest(curve, at), row = table.insertRow();
+      const value = curve.kind === "layer" ? curve.high[i] - curve.low[i] : curve.y[i];
+      const between = curve.low && curve.kind !== "layer";
+      const ends = between ? ` (${upward(plot, curve.low[i])} to ${upward(plot, curve.high[i])})` : "";
+      row.insertCell().textContent = curve.name.split(",")[0];
+      row.insertCell().textContent = upward(plot, value) + ends;
+    }
+    made.append(table);
+    made.style[part < 0.5 ? "right" : "left"] = part < 0.5 ? "8px" : `${MARGIN.left}px`;
+    return made;
   }
+
+  function hover(box, left) {
+    const old = box.querySelector(".tip");
+    if (old) old.remove();
+    if (left !== null && box.plot.curves.some((each) => each.x.length)) box.append(tip(box, box.plot, left));
+  }
+
+  // Draw plots, or draw them again with other data.
+  return (plots) => {
+    for (const plot of plots) {
+      const box = document.getElementById(plot.id), known = Boolean(box.plot);
+      box.plot = plot;
+      picture(box, plot);
+      if (known) continue;
+      box.before(legend(plot));
+      const again = () => picture(box, box.plot);
+      new ResizeObserver(again).observe(box);
+      addEventListener("beforeprint", again);
+      if (!plot.x_time) continue; // along a logarithmic axis the nearest point is another
+      const left = (event) => event.clientX - box.getBoundingClientRect().left;
+      box.addEventListener("pointermove", (event) => hover(box, left(event)));
+      box.addEventListener("pointerdown", (event) => hover(box, left(event)));
+      box.addEventListener("pointerleave", () => hover(box, null));
+    }
+  };
 })();
+
+{
+  const { plots } = JSON.parse(document.getElementById("data").textContent);
+  if (plots) drawPlots(plots);
+}

@@ -6,14 +6,17 @@ from .advise import advise
 from .count import count
 from .join import join, join_group, join_many
 from .lookup import lookup
-from .metrics import LookupMetrics, Metrics, metrics
+from .metrics import LookupMetrics, Metrics, ThinMetrics, metrics
+from .monitor import Monitor, monitor
 from .profile import ProfileStream, profile, saved_profile
 
 __all__ = [
     "LookupMetrics",
     "Metrics",
+    "Monitor",
     "ProfileStream",
     "Relation",
+    "ThinMetrics",
     "advise",
     "count",
     "join",
@@ -21,6 +24,7 @@ __all__ = [
     "join_many",
     "lookup",
     "metrics",
+    "monitor",
     "needs",
     "profile",
     "saved_profile",

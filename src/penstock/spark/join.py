@@ -18,6 +18,7 @@ from ..kernel.durations import LONGEST, in_words, microseconds
 from ..kernel.gains import GOALS
 from ..kernel.shape import Joins, all_streams
 from .checks import WATERMARK, Span, check_upstream, choice, read_budget, share, warn_user, whole
+from .figures import observed_join
 from .frames import (
     KEY,
     Input,
@@ -35,7 +36,6 @@ from .frames import (
     result_type,
 )
 from .keyed import EPOCH
-from .metrics import observed_join
 from .plan import JoinPlan, placed
 from .runtime.join_bucket import JoinBucket, check_engine, counter_names, make_join
 from .runtime.journal import check_checkpoint
@@ -91,7 +91,7 @@ def make_plan(
             check_upstream(source.frame, source.who, source.input.time)
     session = sources[0].frame.sparkSession
     check_settings(session, streaming)
-    where = placed(session, options.buckets)
+    where = placed(session, options.buckets, options.checkpoint)
     chosen = read_budget(options.budget, where["buckets"])
     inputs = tuple(source.input for source in sources)
     streams = [tuple(stream for stream, _ in join) for join in joins]

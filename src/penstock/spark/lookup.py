@@ -15,13 +15,12 @@ from ..kernel.durations import microseconds
 from ..relations import Patience, Source, as_source
 from ..relations.fetching import ask
 from .checks import Span, check_upstream, choice, read_budget, text, whole
+from .figures import observed_lookup
 from .frames import EXACT, Input, Names, as_names, check_frame, read_input
-from .metrics import LOOKUP, lookup_counters
-from .observe import observed
 from .plan import LookupPlan, placed
 from .runtime.journal import check_checkpoint
 from .runtime.kernels import kernels_for
-from .runtime.lookup_bucket import CHANGES, EVENTS, LookupBucket, now
+from .runtime.lookup_bucket import CHANGES, EVENTS, LookupBucket, lookup_counters, now
 from .runtime.operator import Work, run_buckets
 from .runtime.packets import pack, unpack
 from .session import check_settings
@@ -81,7 +80,8 @@ def lookup(
         check_upstream(events, "events")
     if changes is not None:
         _check_changes(events, changes, source)
-    chosen = _options(events, source, budget, policy, how, on_missing, ttl, buckets, seed)
+    where = placed(events.sparkSession, buckets, checkpoint)
+    chosen = _options(events, source, budget, policy, how, on_missing, ttl, where, seed)
     patience = _patience(timeout, retries, fetch_size)
     found = _ask_relation(as_source(relation, source.keys), events, source, patience)
     plan = LookupPlan(
@@ -107,12 +107,11 @@ def _options(
     how: str,
     on_missing: str,
     ttl: Span | None,
-    buckets: int | None,
+    where: dict[str, Any],
     seed: int,
 ) -> dict[str, Any]:
     """Return what can be checked without asking the relation."""
     check_settings(events.sparkSession, events.isStreaming)
-    where = placed(events.sparkSession, buckets)
     amount = read_budget(budget, where["buckets"])
     if amount.amount is None:
         raise BadInput("budget must be rows (50_000) or bytes ('64 MB'), got None")
@@ -249,7 +248,7 @@ def _run(plan: LookupPlan, events: DataFrame, changes: DataFrame | None) -> Data
     work = Work(LookupBucket, plan, lookup_counters(), kernels=kernels)
     results = run_buckets(packets, work, events.isStreaming)
     if events.isStreaming:
-        results = observed(results, LOOKUP, lookup_counters(), {"inputs": 1})
+        results = observed_lookup(results, plan)
     fields = [T.StructField(f.name, f.dataType) for f in events.schema.fields]
     for name, new in plan.columns:
         kind = from_arrow_type(plan.promised.field(name).type, prefer_timestamp_ntz=True)

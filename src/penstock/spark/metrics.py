@@ -1,26 +1,16 @@
 """What a running query reports about itself: what was kept and what was lost."""
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from ..engine.adapt import census
 from ..engine.adapt.census import Ruling
 from ..errors import BadInput
-from ..kernel.gains import PAIRS, ROWS
-from ..kernel.policy import CACHING
-from .observe import observed, observed_row, one_a_line, ran_batch
-from .plan import JoinPlan
-from .recall.estimate import SUMS, Recall, estimate
-from .runtime.join_bucket import counter_names
+from ..kernel.gains import ROWS
+from .figures import JOIN, LOOKUP, THIN
+from .observe import field, figures_of, one_a_line, ran_batch
 from .runtime.sharing import TOLD
 
-JOIN = "penstock"
 HALF = 0.5  # of the pairs: then a few keys decide recall
 
 
@@ -53,183 +43,29 @@ class Metrics:
     shares: tuple[int, int]  # of the budget: what the buckets with least and most may hold
     hottest: tuple[tuple[str, float], ...]  # the most frequent keys, with their share of the rows
     ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
-    note: str  # what a person should know of these figures; empty where there is nothing
+    policy: str  # as it was asked for
+    goal: str
+    budget: int | None
+    in_bytes: bool  # what the budget counts: bytes, or rows
+
+    @property
+    def note(self) -> str:
+        """What a person should know of these figures; empty where there is nothing.
+
+        Where a few keys make most of the pairs, and rows went without a partner, it says so.
+        """
+        hot, found = self.hot_pairs, [each for each in self.row_recall if each is not None]
+        if self.goal == ROWS or hot is None or hot <= HALF or not found or min(found) >= 1:
+            return ""
+        shares = " and ".join(f"{share:.1%}" for share in found)
+        return (
+            f"the {TOLD} keys with most pairs make {hot:.0%} of all pairs, so recall is mostly "
+            f"about these keys; of the rows that have a partner {shares} found one (frame by "
+            "frame): if these rows count, pass goal='rows'"
+        )
 
     def __str__(self) -> str:
-        return one_a_line(self)
-
-
-def observed_join(packets: DataFrame, plan: JoinPlan) -> DataFrame:
-    """Let the query's progress carry the counters of a join."""
-    facts = {"inputs": len(plan.inputs), "goal": plan.goal}
-    names = counter_names(len(plan.inputs))
-    share = F.col("counters")[names.index("share")]
-    more = [
-        F.min(share).alias("share_least"),
-        F.max(share).alias("share_most"),
-        F.collect_list("hottest").alias("hottest"),
-    ]
-    return observed(packets, JOIN, names, facts, more)
-
-
-def metrics(query: Any) -> Any:
-    """Return the latest figures of a streaming query, None before its first batch with data.
-
-    A query that waits for data reports none, so the last report of a batch counts, as long as Spark
-    keeps it (`spark.sql.streaming.numRecentProgressUpdates`). The figures are `Metrics` of a join,
-    `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on classic Spark and on Spark
-    Connect.
-    """
-    if not hasattr(query, "recentProgress"):
-        raise BadInput(
-            f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
-            "writeStream...start() returned (a join of batch frames keeps no figures)"
-        )
-    reports = list(query.recentProgress)
-    seen = False
-    for progress in reversed(reports):
-        for name, read in READERS.items():
-            found = observed_row(progress, name)
-            seen = seen or found is not None
-            if found is not None and found.figures.get("inputs") is not None:
-                return read(found.figures, found.batch)
-    if not seen and any(map(ran_batch, reports)):
-        raise BadInput(
-            f"query {query.name or query.id} reports no figures called {' or '.join(READERS)}; "
-            "metrics() reads queries whose plan holds a join, lookup or thin of penstock.spark"
-        )
-    return None
-
-
-def read_join(row: dict[str, Any], batch: int) -> Metrics:
-    """Return the figures of one progress report."""
-    inputs = range(int(row["inputs"]))
-
-    def each(name: str) -> tuple[int, ...]:
-        return tuple(int(row[f"{name}_{stream}"]) for stream in inputs)
-
-    sums = {name.removeprefix("shadow_"): row[name] for name in row if name.startswith("shadow_")}
-    evicted, refused = each("evicted"), each("refused")
-    gone = sum(evicted) + sum(refused)
-    recall = estimate(sums, row["matched"], gone)
-    found = each("rows_matched")
-    rows = [
-        estimate({name: row[f"rows_{name}_{stream}"] for name in SUMS}, found[stream], gone)
-        for stream in inputs
-    ]
-    told = [json.loads(text) for text in row.get("hottest") or ()]
-    hot = _hot_pairs(told, row["matched"])
-    return Metrics(
-        batch,
-        each("arrived"),
-        each("late"),
-        each("null"),
-        int(row["no_time"]),
-        each("expired"),
-        evicted,
-        refused,
-        each("completed"),
-        each("unmatched"),
-        each("unmatched_evicted"),
-        int(row["matched"]),
-        int(row["held"]),
-        int(row["bytes"]),
-        *recall,
-        found,
-        tuple(each.value for each in rows),
-        tuple(each.low for each in rows),
-        tuple(each.high for each in rows),
-        hot,
-        (int(row.get("share_least", 0)), int(row.get("share_most", 0))),
-        _hottest(told),
-        census.read(row),
-        _note(row.get("goal", PAIRS), hot, rows),
-    )
-
-
-def _hottest(told: Sequence[dict[str, Any]]) -> tuple[tuple[str, float], ...]:
-    """Return the most frequent keys of all buckets, each of which tells of its own."""
-    found = [(str(key), float(share)) for each in told for key, share in each["hottest"]]
-    return tuple(sorted(found, key=lambda key: (-key[1], key[0])))[:TOLD]
-
-
-def _hot_pairs(told: Sequence[dict[str, Any]], matches: float) -> float | None:
-    """Return the share of the results that the keys with most of them have."""
-    if not told or not matches:
-        return None
-    counts = sorted((count for each in told for count in each["pairs"]), reverse=True)
-    return min(1.0, sum(counts[:TOLD]) / matches)
-
-
-def _note(goal: str, hot: float | None, rows: list[Recall]) -> str:
-    """Say so where a few keys make most of the pairs, and rows went without a partner."""
-    found = [each.value for each in rows if each.value is not None]
-    if goal == ROWS or hot is None or hot <= HALF or not found or min(found) >= 1:
-        return ""
-    shares = " and ".join(f"{share:.1%}" for share in found)
-    return (
-        f"the {TOLD} keys with most pairs make {hot:.0%} of all pairs, so recall is mostly about "
-        f"these keys; of the rows that have a partner {shares} found one (frame by frame): if "
-        "these rows count, pass goal='rows'"
-    )
-
-
-BINS = 32
-AGES = [f"age_{number}" for number in range(BINS)]
-MILLISECOND = 1_000  # microseconds
-
-
-def count_ages(microseconds: np.ndarray) -> np.ndarray:
-    """Return how many ages fall below 1 ms, then from 1 to 2 ms, from 2 to 4, ...
-
-    >>> count_ages(np.array([0, 1_500, 3_000_000]))[[0, 1, 12]].tolist()
-    [1, 1, 1]
-    """
-    steps = np.log2(np.maximum(microseconds, MILLISECOND // 2) / MILLISECOND)
-    numbers = np.clip(np.floor(steps) + 1, 0, BINS - 1).astype(np.int64)
-    return np.bincount(numbers, minlength=BINS)
-
-
-def quantile(counts: np.ndarray, share: float) -> float | None:
-    """Return the age in seconds that a share of all rows did not exceed, to within its bin.
-
-    >>> quantile(count_ages(np.full(100, 3_000_000)), 0.5)
-    2.896...
-    """
-    total = counts.sum()
-    if total == 0:
-        return None
-    number = int(np.searchsorted(np.cumsum(counts), share * total))
-    before = counts[:number].sum()
-    within = (share * total - before) / counts[number]
-    if number == 0:
-        return float(within / 1000)
-    return float(2.0 ** (number - 1 + within) / 1000)
-
-
-LOOKUP = "penstock_lookup"
-LOOKUP_COUNTED = (
-    "events",
-    "null",
-    "hits",
-    "known_missing",
-    "misses",
-    "found",
-    "calls",
-    "retries",
-    "asked",
-    "fetched",
-    "expired",
-    "changes",
-    "invalidated",
-    "evicted",
-    "refused",
-)
-
-
-def lookup_counters() -> list[str]:
-    """Return the names of the counters that every bucket of a lookup reports."""
-    return [*LOOKUP_COUNTED, "held", "bytes", *AGES, *census.names(CACHING)]
+        return one_a_line(self) + (f"\nnote  {self.note}" if self.note else "")
 
 
 ALARMING = 0.5  # the share of events without a row above which something must be wrong
@@ -260,6 +96,9 @@ class LookupMetrics:
     staleness_p50: float | None  # age of the rows at serving, in seconds
     staleness_p99: float | None
     ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
+    policy: str  # as it was asked for
+    budget: int
+    in_bytes: bool  # what the budget counts: bytes, or rows
 
     @property
     def keys_missing(self) -> int:
@@ -297,21 +136,6 @@ class LookupMetrics:
         return alarm + one_a_line(self)
 
 
-def read_lookup(row: dict[str, Any], batch: int) -> LookupMetrics:
-    """Return the figures of one progress report."""
-    counts = np.array([row[name] for name in AGES])
-    values: list[Any] = [batch, *(int(row[name]) for name in (*LOOKUP_COUNTED, "held", "bytes"))]
-    values += [quantile(counts, share) for share in (0.5, 0.99)]
-    values.append(census.read(row))
-    return LookupMetrics(*values)
-
-
-THIN = "penstock_thin"
-SENT = ("above", "below", "asked", "spoke", "first")  # KINDS of penstock.precision.thinning
-THIN_COUNTED = ("readings", "queries", *SENT, "null_key", "null_time", "no_number")
-THIN_COUNTERS = [*THIN_COUNTED, "late", "late_queries", "unknown", "keys", "bytes"]
-
-
 @dataclass(frozen=True)
 class ThinMetrics:
     """Totals since the query first started, over all keys."""
@@ -347,13 +171,49 @@ class ThinMetrics:
         return (self.sent - self.asked) / self.readings if self.readings else None
 
 
-def read_thin(row: dict[str, Any], batch: int) -> ThinMetrics:
-    """Return the figures of one progress report."""
-    return ThinMetrics(batch, *(int(row[name]) for name in THIN_COUNTERS))
+Told = Metrics | LookupMetrics | ThinMetrics
+KINDS: dict[str, type[Told]] = {JOIN: Metrics, LOOKUP: LookupMetrics, THIN: ThinMetrics}
 
 
-READERS: dict[str, Callable[[dict[str, Any], int], Any]] = {
-    JOIN: read_join,
-    LOOKUP: read_lookup,
-    THIN: read_thin,
-}
+def metrics(query: Any) -> Told | None:
+    """Return the latest figures of a streaming query, None before its first batch with data.
+
+    A query that waits for data reports none, so the last report of a batch counts, as long as Spark
+    keeps it (`spark.sql.streaming.numRecentProgressUpdates`). The figures are `Metrics` of a join,
+    `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on classic Spark and on Spark
+    Connect.
+    """
+    if not hasattr(query, "recentProgress"):
+        raise BadInput(
+            f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
+            "writeStream...start() returned (a join of batch frames keeps no figures)"
+        )
+    reports = list(query.recentProgress)
+    seen = False
+    for progress in reversed(reports):
+        for name in KINDS:
+            found = figures_of(progress, name)
+            seen = seen or found is not None
+            if found:
+                return read(name, found, field(progress, "batchId"))
+    if not seen and any(map(ran_batch, reports)):
+        raise BadInput(
+            f"query {query.name or query.id} reports no figures called {' or '.join(KINDS)}; "
+            "metrics() reads queries whose plan holds a join, lookup or thin of penstock.spark"
+        )
+    return None
+
+
+def read(name: str, figures: dict[str, Any], batch: int) -> Told:
+    """Return the figures of one progress report; `name` tells of what."""
+    kind = KINDS[name]
+    values = figures | {"batch": batch}
+    if "ruling" in values:
+        values["ruling"] = Ruling(**values["ruling"])
+    if "hottest" in values:
+        values["hottest"] = [(each["key"], each["share"]) for each in values["hottest"]]
+    return kind(**{each.name: _frozen(values[each.name]) for each in fields(kind)})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

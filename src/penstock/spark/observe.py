@@ -1,68 +1,46 @@
-"""Counters in a query's progress: put there by `observe`, read back in whatever form, and shown."""
+"""Figures in a query's progress, read in whatever form Spark gives them, and shown."""
 
-from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
-FIGURES = "figures"  # the sums of the counters, by name
+from .figures import FIGURES
 
 
-class Observed(NamedTuple):
-    """The figures of one micro-batch."""
+def figures_of(progress: Any, name: str) -> dict[str, Any] | None:
+    """Return the figures of one progress report by name; None where it has none of this name.
 
-    figures: dict[str, Any]
-    batch: int
-
-
-def observed(
-    packets: DataFrame,
-    name: str,
-    counters: list[str],
-    facts: dict[str, Any],
-    more: Sequence[Column] = (),
-) -> DataFrame:
-    """Let the query's progress carry sums of counters, and facts that are the same everywhere.
-
-    The sums are one map: with a sum for each counter a join would have 82 expressions in its plan,
-    and Spark works the plan out anew in every micro-batch.
+    They are empty where no bucket was called in this micro-batch.
     """
-    nothing = F.array_repeat(F.lit(0.0), len(counters))
-    every = F.collect_list("counters")
-    sums = F.aggregate(every, nothing, lambda a, b: F.zip_with(a, b, lambda x, y: x + y))
-    figures = F.map_from_arrays(F.array(*map(F.lit, counters)), sums).alias(FIGURES)
-    same = [F.max(F.lit(fact)).alias(n) for n, fact in facts.items()]
-    return packets.observe(name, figures, *same, *more)
-
-
-def observed_row(progress: Any, name: str) -> Observed | None:
-    """Return the observed figures of one progress report, in whatever form Spark gives them."""
     try:
-        found = _field(progress, "observedMetrics")
+        found = field(progress, "observedMetrics")
     except (KeyError, AttributeError):
         return None
-    row = (found or {}).get(name)
-    if row is None:
-        return None
-    fields = row if isinstance(row, dict) else row.asDict()
-    if "values" in fields and "schema" in fields:  # Spark Connect
-        names = [field["name"] for field in fields["schema"]["fields"]]
-        fields = dict(zip(names, fields["values"], strict=True))
-    fields = fields | (fields.get(FIGURES) or {})
-    return Observed(fields, _field(progress, "batchId"))
+    row = _plain((found or {}).get(name))
+    return None if row is None else row.get(FIGURES) or {}
+
+
+def _plain(value: Any) -> Any:
+    """Return rows as dictionaries; Spark Connect sends their values and their schema."""
+    if hasattr(value, "asDict"):
+        value = value.asDict()
+    if isinstance(value, dict) and value.keys() == {"values", "schema"}:
+        names = [each["name"] for each in value["schema"]["fields"]]
+        value = dict(zip(names, value["values"], strict=True))
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def ran_batch(progress: Any) -> bool:
     """Tell whether a progress report is of a micro-batch that ran, not of a query that waits."""
     try:
-        return "addBatch" in _field(progress, "durationMs")
+        return "addBatch" in field(progress, "durationMs")
     except (KeyError, AttributeError):
         return True
 
 
-def _field(progress: Any, name: str) -> Any:
+def field(progress: Any, name: str) -> Any:
+    """Return a part of a progress report, be it an object or JSON."""
     return progress[name] if isinstance(progress, dict) else getattr(progress, name)
 
 

@@ -4,6 +4,7 @@ A plan is made of plain values, so that it travels to the workers, and its finge
 whether a checkpoint was written by the same query.
 """
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ class Placed:
     buckets: int
     labels: tuple[int, ...]  # of each bucket: see `runtime.labels`
     partitions: int
+    checkpoint: str | None = None  # where the figures of the query may be kept; see `monitor`
 
     changeable: ClassVar[tuple[str, ...]] = ()  # fields that a restart may change
 
@@ -48,11 +50,19 @@ class Placed:
         return {"buckets": self.buckets, "spark.sql.shuffle.partitions": self.partitions}
 
 
-def placed(session: Any, buckets: int | None) -> dict[str, Any]:
+def placed(
+    session: Any, buckets: int | None, checkpoint: str | os.PathLike[str] | None = None
+) -> dict[str, Any]:
     """Return where the buckets of a query are, as the fields of `Placed`."""
     parts = partitions(session)
     count = bucket_count(buckets, parts)
-    return {"buckets": count, "labels": tuple(labels(count, parts)), "partitions": parts}
+    return {
+        "buckets": count,
+        "labels": tuple(labels(count, parts)),
+        "partitions": parts,
+        # What is no path is refused by `check_checkpoint`.
+        "checkpoint": os.fspath(checkpoint) if isinstance(checkpoint, str | os.PathLike) else None,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,14 +15,23 @@ from ..precision.interval_source import check_limits
 from ..precision.rule import make_costs
 from ..precision.rules import tune
 from .checks import Span, check_upstream, text, whole
+from .figures import observed_thin
 from .frames import EXACT, Input, Names, as_names, check_frame, find_column, quote, read_input
-from .metrics import THIN, THIN_COUNTERS
-from .observe import observed
 from .plan import placed
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
 from .runtime.packets import pack, unpack
-from .runtime.thin_bucket import COST, HIGH, KIND, LOW, QUERIES, READINGS, ThinBucket, ThinPlan
+from .runtime.thin_bucket import (
+    COST,
+    HIGH,
+    KIND,
+    LOW,
+    QUERIES,
+    READINGS,
+    THIN_COUNTERS,
+    ThinBucket,
+    ThinPlan,
+)
 from .session import check_settings
 
 DEFAULT = "settling"
@@ -92,7 +101,7 @@ def thin(
         limits=check_limits(_some(limits)),
         silence=_silence(max_silence),
         seed=whole(seed, "seed", 0),
-        **placed(updates.sparkSession, buckets),
+        **placed(updates.sparkSession, buckets, checkpoint),
     )
     plan.thinner()  # refuses what does not go together
     if queries is None and not rule.startswith("static"):
@@ -209,7 +218,7 @@ def _run(plan: ThinPlan, readings: DataFrame, queries: DataFrame | None) -> Data
     work = Work(ThinBucket, plan, THIN_COUNTERS)
     results = run_buckets(packets, work, readings.isStreaming)
     if readings.isStreaming:
-        results = observed(results, THIN, THIN_COUNTERS, {"inputs": 1})
+        results = observed_thin(results, plan.checkpoint)
     fields = [readings.schema[name] for name in (*plan.readings.keys, str(plan.readings.time))]
     schema = T.StructType(
         [

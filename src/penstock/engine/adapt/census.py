@@ -4,7 +4,7 @@ Names cannot be added up, so that each policy has numbers of its own.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...policies import known, tried_by_auto
 
@@ -21,11 +21,16 @@ class Ruling:
     switches: int
 
 
+def policies(problem: str) -> tuple[list[str], list[str]]:
+    """Return the policies that can be in force for a problem, and those that `auto` tries."""
+    return [each.name for each in known() if problem in each.problems], [*tried_by_auto(problem)]
+
+
 def names(problem: str) -> list[str]:
     """Return the names of the counters for a problem."""
-    ruling = [f"rules_{policy.name}" for policy in known() if problem in policy.problems]
-    scores = [f"{what}_{name}" for name in tried_by_auto(problem) for what in ("more", "beside")]
-    return [*ruling, *scores, "switches"]
+    ruling, tried = policies(problem)
+    scores = [f"{what}_{name}" for name in tried for what in ("more", "beside")]
+    return [*(f"rules_{name}" for name in ruling), *scores, "switches"]
 
 
 def counters(engine: "Engine", problem: str) -> dict[str, float]:
@@ -45,18 +50,3 @@ def counters(engine: "Engine", problem: str) -> dict[str, float]:
         for name, (more, beside) in chooser.standing().items():
             counted[f"more_{name}"], counted[f"beside_{name}"] = more, beside
     return counted
-
-
-def read(row: dict[str, Any]) -> Ruling:
-    """Return what the sums of the counters say."""
-    ruling = [name.removeprefix("rules_") for name in row if name.startswith("rules_")]
-    tried = [name.removeprefix("more_") for name in row if name.startswith("more_")]
-    return Ruling(
-        {name: int(row[f"rules_{name}"]) for name in ruling if row[f"rules_{name}"]},
-        {
-            name: round(1 + row[f"more_{name}"] / row[f"beside_{name}"], 4)
-            for name in tried
-            if row[f"beside_{name}"]
-        },
-        int(row["switches"]),
-    )

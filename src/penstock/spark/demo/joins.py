@@ -143,7 +143,7 @@ def run_policy(
     while not ended:
         ended = query.awaitTermination(PAUSE)
         latest = metrics(query)
-        if latest is not None and (run is None or latest.batch > run.metrics.batch):
+        if isinstance(latest, Metrics) and (run is None or latest.batch > run.metrics.batch):
             held = max(latest.rows_held, run.most_held if run else 0)
             seconds = time.perf_counter() - began
             batches = min(latest.batch + 1, streams.parts)  # the last one brings no rows

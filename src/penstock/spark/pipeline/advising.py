@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ...engine.join import ALL, INNER, default_goal
+from ...engine.join_options import ALL, INNER, default_goal
 from ...kernel.durations import microseconds
 from ..advise import advise
 from . import connectors

@@ -6,10 +6,15 @@ join has `lost` some. How many results were found in all is known exactly, so on
 to be estimated: their total is the sum of lost / chance. All sums add up over buckets, and over
 stretches of time with different budgets and shares. Any other count per unit that adds up can be
 estimated in the same way.
+
+The formula is written once, for plain numbers and for columns of Spark: simulations and tests use
+it with the first, and a query's progress reports carry what Spark makes of the second.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,30 +81,64 @@ def add(sums: dict[str, float], more: dict[str, float]) -> dict[str, float]:
     return {name: value + more.get(name, 0.0) for name, value in sums.items()}
 
 
+class Floats:
+    """Arithmetic on plain numbers. `spark.figures.Columns` is the same for columns of Spark."""
+
+    none = None
+    record = Recall
+    exp, sqrt = math.exp, math.sqrt
+
+    @staticmethod
+    def where(test: bool, then: Any, otherwise: Any) -> Any:
+        return then if test else otherwise
+
+    @staticmethod
+    def ratio(above: float, below: float) -> float:
+        return above / below if below else math.nan
+
+    @staticmethod
+    def bind(work: Callable[..., Any], *values: float) -> Any:
+        """Return what is worked out of values; columns must be named to be used more than once."""
+        return work(*values)
+
+
 def estimate(sums: dict[str, float], matches: float, gone: float) -> Recall:
-    """Return the recall, given the results found and the rows evicted or rejected.
+    """Return the recall, given the results found and the rows evicted or rejected."""
+    return estimate_by(Floats, [sums[name] for name in SUMS], matches, gone)
 
-    Where no row was, nothing was lost. Where rows were while none was watched (`blind`), what
-    they lost is not known: the upper end of the interval still holds, and the lower one is 0.
+
+def estimate_by(maths: Any, sums: Sequence[Any], matches: Any, gone: Any) -> Any:
+    """Return the recall in numbers of any kind: `maths` calculates with them.
+
+    Where no row was evicted or rejected, nothing was lost. Where rows were while none was watched
+    (`blind`), what they lost is not known: the upper end of the interval still holds, and the lower
+    one is 0.
     """
-    if gone <= 0:
-        return Recall(1.0, 1.0, 1.0)
-    fewest, most = _interval(sums)
-    low, high = _share(matches, most), _share(matches, fewest)
-    if sums["blind"] > 0:
-        return Recall(None, 0.0, high)
-    lost = sums["certain"] + sums["lost"]
-    seen = sums["drawn"] <= 0 or sums["met"] > 0 or lost > 0
-    known = seen and matches + lost > 0
-    return Recall(_share(matches, lost) if known else None, low, high)
+    drawn, watched, certain, lost, _, met, _, blind = sums
+
+    def found(most: Any) -> Any:
+        return maths.where(matches + most > 0, maths.ratio(matches, matches + most), 1.0)
+
+    def finished(middle: Any, reach: Any) -> Any:
+        # The same as middle - reach, where nearly equal numbers are not subtracted.
+        fewest = maths.ratio(lost * lost, middle + reach)
+        fewest = certain + maths.where((drawn > 0) & (watched > 0) & (lost > 0), fewest, 0.0)
+        most = maths.where(watched > 0, middle + reach, math.inf)
+        most = certain + maths.where(drawn > 0, most, 0.0)
+        all_lost = certain + lost
+        seen = (drawn <= 0) | (met > 0) | (all_lost > 0)
+        known = (blind <= 0) & seen & (matches + all_lost > 0)
+        return maths.record(
+            maths.where(gone <= 0, 1.0, maths.where(known, found(all_lost), maths.none)),
+            maths.where(gone <= 0, 1.0, maths.where(blind > 0, 0.0, found(most))),
+            maths.where(gone <= 0, 1.0, found(fewest)),
+        )
+
+    return _with_interval(maths, sums, finished)
 
 
-def _share(matches: float, lost: float) -> float:
-    return matches / (matches + lost) if matches + lost > 0 else 1.0
-
-
-def _interval(sums: dict[str, float]) -> tuple[float, float]:
-    """Return the fewest and the most results that may have been lost.
+def _with_interval(maths: Any, sums: Sequence[Any], finished: Callable[[Any, Any], Any]) -> Any:
+    """Finish with the middle and the reach of the interval of what drawn units have lost.
 
     A total x that is expected varies by sqrt(c x), where c is the size of one loss, weighed, in
     the sample: the interval holds every x that lies within t of these from the total found. So it
@@ -107,28 +146,35 @@ def _interval(sums: dict[str, float]) -> tuple[float, float]:
     larger than those that were: while these are few, one as large as all that a watched row met is
     counted among them.
     """
-    sure, lost, spread = sums["certain"], sums["lost"], sums["lost2"]
-    if sums["drawn"] <= 0:
-        return sure, sure
-    if sums["watched"] <= 0:
-        return sure, math.inf
-    whole = sums["drawn"] / sums["watched"]  # one result of one row, weighed
-    if sums["met"] > 0:
-        whole = sums["met2"] / sums["met"]
-    losses = lost**2 / spread if spread > 0 else 0.0  # of equal size, these would vary as much
-    unseen = math.exp(-losses / FADE)
-    size = (spread + unseen * whole**2) / (lost + unseen * whole) if whole > 0 else 0.0
-    middle = lost + _student(losses + 1) ** 2 * size / 2
-    reach = math.sqrt(max(0.0, middle**2 - lost**2))
-    return sure + middle - reach, sure + middle + reach
+    drawn, watched, _, lost, spread, met, met2, _ = sums
+    # One result of one row, weighed.
+    whole = maths.where(met > 0, maths.ratio(met2, met), maths.ratio(drawn, watched))
+    # Of equal size, so many losses would vary as much.
+    losses = maths.where(spread > 0, maths.ratio(lost * lost, spread), 0.0)
+
+    def by_losses(whole: Any, losses: Any) -> Any:
+        return maths.bind(partial(by_unseen, whole, losses), maths.exp(-losses / FADE))
+
+    def by_unseen(whole: Any, losses: Any, unseen: Any) -> Any:
+        size = maths.ratio(spread + unseen * whole * whole, lost + unseen * whole)
+        size = maths.where(whole > 0, size, 0.0)
+        student = _student(maths.ratio(1.0, losses + 1))
+        return maths.bind(by_middle, lost + student**2 * size / 2)
+
+    def by_middle(middle: Any) -> Any:
+        reach = maths.sqrt((middle - lost) * (middle + lost))
+        return maths.bind(finished, middle, reach)
+
+    return maths.bind(by_losses, whole, losses)
 
 
-def _student(freedom: float) -> float:
-    """Return the 97.5 % point of Student's t (Cornish-Fisher expansion; 1 % off at 3 degrees)."""
+def _student(one: Any) -> Any:
+    """Return the 97.5 % point of Student's t at 1 / `one` degrees of freedom.
+
+    By the Cornish-Fisher expansion, which is 1 % off at 3 degrees.
+    """
     z = 1.959964
-    return (
-        z
-        + (z**3 + z) / (4 * freedom)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
-    )
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + one * (first + one * (second + one * third))

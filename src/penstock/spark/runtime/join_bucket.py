@@ -44,7 +44,6 @@ COUNTED = (
     "arrived",
     "late",
     "null",
-    "rows_matched",
     "expired",
     "evicted",
     "refused",
@@ -57,8 +56,11 @@ COUNTED = (
 def counter_names(streams: int) -> list[str]:
     """Return the names of the counters that every bucket reports."""
     names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
-    names += ["no_time", "matched", "held", "bytes", "share", *(f"shadow_{each}" for each in SUMS)]
-    names += [f"rows_{each}_{stream}" for each in SUMS for stream in range(streams)]
+    names += ["no_time", "held", "bytes", "share"]
+    # What was found, and the sums of the estimate: of results, then of the rows of each stream.
+    names += ["matched", *(f"shadow_{each}" for each in SUMS)]
+    for stream in range(streams):
+        names += [f"rows_{each}_{stream}" for each in ("matched", *SUMS)]
     return names + census.names(JOINING)
 
 
@@ -352,7 +354,7 @@ class JoinBucket(Bucket):
         pairs = self.pairs.most(TOLD).lowest.tolist()
         return json.dumps({"hottest": self._frequent(), "pairs": pairs})
 
-    def _frequent(self) -> list[tuple[str, float]]:
+    def _frequent(self) -> list[dict[str, str | float]]:
         """Return the keys of this bucket that are frequent, with their share of the rows."""
         if self.share is None:
             return []
@@ -362,7 +364,7 @@ class JoinBucket(Bucket):
             for join, key, _ in found
         }
         return [
-            (self.names[join, key] or f"(hash {key})", round(share, 4))
+            {"key": self.names[join, key] or f"(hash {key})", "share": round(share, 4)}
             for join, key, share in found
         ]
 
@@ -401,7 +403,7 @@ class JoinBucket(Bucket):
         """Return the counters since the query first started."""
         report = {
             f"{name}_{stream}": float(count)
-            for name in COUNTED
+            for name in (*COUNTED, "rows_matched")
             for stream, count in enumerate(self.join.counters[name])
         }
         report |= self.totals

@@ -21,7 +21,6 @@ from ...kernel.policy import CACHING
 from ...relations import Fetcher
 from ...relations.fetching import said
 from ..frames import Input
-from ..metrics import AGES, LOOKUP_COUNTED, count_ages
 from ..plan import LookupPlan
 from .arrow import BYTES, ROWS, WHOLE, concatenated, equal, from_ipc, pieces, row_bytes, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
@@ -32,6 +31,42 @@ EVENTS, CHANGES = 0, 1  # the sides that packets come from
 PIECE = 250_000  # events served at a time; as many rows may be at hand beside the cache
 PIECE_BYTES = 256 << 20  # and about so many bytes of events
 BESIDE = 9  # bytes that tell of a row whether the relation has it, and since when
+BINS = 32
+AGES = [f"age_{number}" for number in range(BINS)]
+MILLISECOND = 1_000  # microseconds
+LOOKUP_COUNTED = (
+    "events",
+    "null",
+    "hits",
+    "known_missing",
+    "misses",
+    "found",
+    "calls",
+    "retries",
+    "asked",
+    "fetched",
+    "expired",
+    "changes",
+    "invalidated",
+    "evicted",
+    "refused",
+)
+
+
+def lookup_counters() -> list[str]:
+    """Return the names of the counters that every bucket of a lookup reports."""
+    return [*LOOKUP_COUNTED, "held", "bytes", *AGES, *census.names(CACHING)]
+
+
+def count_ages(microseconds: np.ndarray) -> np.ndarray:
+    """Return how many ages fall below 1 ms, then from 1 to 2 ms, from 2 to 4, ...
+
+    >>> count_ages(np.array([0, 1_500, 3_000_000]))[[0, 1, 12]].tolist()
+    [1, 1, 1]
+    """
+    steps = np.log2(np.maximum(microseconds, MILLISECOND // 2) / MILLISECOND)
+    numbers = np.clip(np.floor(steps) + 1, 0, BINS - 1).astype(np.int64)
+    return np.bincount(numbers, minlength=BINS)
 
 
 def now() -> int:

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from ...precision.rule import Costs
 from ...precision.thinning import KINDS, Refreshes, Thinner
 from ..frames import Input
-from ..metrics import THIN_COUNTED
 from ..plan import Placed
 from .arrow import BYTES, ROWS, WHOLE, as_microseconds, column_bytes, from_ipc, pieces, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
@@ -23,6 +22,8 @@ from .store import Stored
 READINGS, QUERIES = 0, 1  # the sides that packets come from
 LOW, HIGH, KIND, COST = "low", "high", "kind", "cost"
 FIXED = 50  # bytes that a refresh takes beside its key, about
+THIN_COUNTED = ("readings", "queries", *KINDS, "null_key", "null_time", "no_number")
+THIN_COUNTERS = [*THIN_COUNTED, "late", "late_queries", "unknown", "keys", "bytes"]
 
 
 class Side(NamedTuple):

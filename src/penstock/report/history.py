@@ -1,0 +1,103 @@
+"""The course of a query's figures: bounded, the older ones further apart, kept in a small file.
+
+A sample is what one progress report said: `at` (seconds since 1970), `batch`, `seconds` (the parts
+of the micro-batch), `rates` (rows a second, in and processed), `recent` (recall with its interval
+over about the last minute, of a join) and `figures` (totals, as `penstock.spark.metrics` names
+them).
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from ..errors import BadInput
+
+FOLDER = "penstock"  # in the folder of the checkpoint, and removed together with it
+ENDING = ".jsonl"
+MOST = 400  # samples
+
+Sample = dict[str, Any]
+
+
+class History:
+    """The samples of one query. What it is called and does stands in `about`."""
+
+    def __init__(self, about: dict[str, Any], path: Path | None = None):
+        self.about = about
+        self.samples: list[Sample] = []
+        self._path = path
+        if path is not None and path.exists():
+            before, self.samples = _read(path)
+            self.about = before | about
+
+    def add(self, sample: Sample) -> None:
+        """Take a sample; where there are too many, every second one of the older half is left."""
+        self.samples.append(sample)
+        if len(self.samples) > MOST:
+            old = MOST // 2
+            self.samples = self.samples[:old:2] + self.samples[old:]
+            self.save()
+        elif self._path is not None and self._path.exists():
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(sample) + "\n")
+        else:
+            self.save()
+
+    def save(self) -> None:
+        """Write the file anew; it is whole at any time."""
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps(each) for each in ({"about": self.about}, *self.samples)]
+        new = self._path.with_suffix(".new")
+        new.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        os.replace(new, self._path)
+
+
+def history_folder(checkpoint: str) -> Path | None:
+    """Return the folder of a checkpoint's histories; None where it is not on a local disk.
+
+    >>> history_folder("file:///data/c").as_posix(), history_folder("s3a://bucket/c")
+    ('/data/c/penstock', None)
+    """
+    parts = urlsplit(checkpoint)
+    if parts.scheme not in ("", "file"):
+        return None
+    folder = url2pathname(parts.path) if parts.scheme else checkpoint
+    return Path(folder).absolute() / FOLDER
+
+
+def read_histories(checkpoint: str) -> list[History]:
+    """Return the histories beside a checkpoint: of its join, lookup or thin."""
+    folder = history_folder(checkpoint)
+    if folder is None:
+        raise BadInput(
+            f"the history of a query is read from a local disk, got {checkpoint}; copy its folder "
+            f"{FOLDER!r} here, into a folder of its own"
+        )
+    found = sorted(folder.glob(f"*{ENDING}"))
+    if not found:
+        raise BadInput(
+            f"{checkpoint} has no history of a query; penstock.spark.monitor writes one while it "
+            "runs, of queries that were given checkpoint="
+        )
+    return [History({}, path) for path in found]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[Sample]]:
+    """Return what a file holds; a last line that was cut off by a crash is left out."""
+    about: dict[str, Any] = {}
+    samples: list[Sample] = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            read = json.loads(line)
+        except ValueError:
+            continue
+        if "about" in read:
+            about = read["about"]
+        elif "figures" in read:
+            samples.append(read)
+    return about, samples

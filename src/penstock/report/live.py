@@ -1,0 +1,313 @@
+"""The page of running queries, and the same page of a query's history: data drawn by `live.js`."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import floor
+from typing import Any
+
+from ..advisor import Advice
+from . import page
+from .attention import attention
+from .history import History, Sample
+
+SCRIPTS = ("plots.js", "live.js")
+BODY = """<p id="lost" class="doubt" role="status" hidden></p>
+<div id="queries"></div>
+<div id="said" aria-live="polite"></div>
+<dl id="cards" class="cards"></dl>
+<div id="plots" class="plots"></div>
+<div id="tables" class="pair"></div>
+<p id="stamp" class="quiet"></p>"""
+OURS, OTHER, THIRD, GREY = 0, 1, 2, 7  # colours of the page
+PARTS = {  # of a micro-batch: our words, and Spark's names
+    "join, lookup and sink": ("addBatch",),
+    "planning": ("queryPlanning",),
+    "sources": ("latestOffset", "getBatch"),
+    "logs": ("walCommit", "commitOffsets", "commitBatch"),
+}
+WHOLE = "triggerExecution"
+Curve = dict[str, Any]
+
+
+@dataclass
+class Watched:
+    """A query that is watched."""
+
+    history: History
+    latest: Sample
+    advice: Advice | None = None
+
+
+def live_page() -> str:
+    """Return the page; its script asks for the data."""
+    return page("Penstock", BODY, {"live": True, "queries": [], "chosen": None}, SCRIPTS)
+
+
+def report_page(histories: Sequence[History]) -> str:
+    """Return the page of a checkpoint's histories, with all that it draws."""
+    found = [Watched(each, each.samples[-1]) for each in histories if each.samples]
+    views = [_view(each) for each in found]
+    data = {"live": False, "queries": [_line(each) for each in found], "views": views}
+    name = found[0].history.about.get("name", "a query") if found else "a query"
+    return page(f"History of {name}", BODY, data | {"chosen": next(iter(views), None)}, SCRIPTS)
+
+
+def data_of(watched: Sequence[Watched], chosen: str) -> dict[str, Any]:
+    """Return all queries in short, and one of them at length: that of this place, or the first."""
+    found = {_place(each): each for each in watched}
+    one = found.get(chosen) or next(iter(found.values()), None)
+    view = None if one is None else _view(one)
+    return {"at": time.time(), "queries": [_line(each) for each in watched], "chosen": view}
+
+
+def _place(watched: Watched) -> str:
+    about = watched.history.about
+    return f"{about['id']}/{about['kind']}"
+
+
+def _line(watched: Watched) -> dict[str, Any]:
+    about, sample = watched.history.about, watched.latest
+    wrong = sum(each.wrong for each in attention(watched.history, watched.advice))
+    cards = {label: value for label, value, _ in KINDS[about["kind"]].cards(sample)}
+    return {
+        "place": _place(watched),
+        "name": about["name"],
+        "kind": about["kind"],
+        "state": about["state"],
+        "wrong": wrong,
+        "cards": cards,
+    }
+
+
+def _view(watched: Watched) -> dict[str, Any]:
+    history, sample = watched.history, watched.latest
+    kind = KINDS[history.about["kind"]]
+    said = attention(history, watched.advice)
+    samples = history.samples
+    return _line(watched) | {
+        "said": [{"at": each.at, "said": each.sentence, "wrong": each.wrong} for each in said],
+        "details": [list(each) for each in kind.cards(sample)],
+        "plots": [plot for plot in (*kind.plots(samples), _batches(samples)) if plot["curves"]],
+        "tables": list(_tables(sample["figures"])),
+        "at": sample["at"],
+        "batch": sample["batch"],
+    }
+
+
+# ---------------------------------------------------------------- curves
+
+
+def _curve(name: str, points: Sequence[tuple[float, float | None]], **look: Any) -> Curve:
+    """Return a curve of those points that are known."""
+    known = [(round(x, 1), _short(y)) for x, y in points if y is not None]
+    return {"name": name, "x": [x for x, _ in known], "y": [y for _, y in known]} | look
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def _plot(key: str, title: str, up: str, curves: Sequence[Curve], **look: Any) -> dict[str, Any]:
+    drawn = [each for each in curves if each["x"]]
+    times = [x for each in drawn for x in each["x"]]
+    tops = [y for each in drawn for y in (*each["y"], *each.get("high", ()))]
+    span = [min(times), max(times)] if times else [0.0, 1.0]
+    if span[1] - span[0] < 1:
+        span[1] = span[0] + 1
+    scale = {"x_range": span, "y_range": [0, 1.08 * max([1e-3, *tops])], "x_time": True}
+    return {"id": key, "title": title, "across": "", "up": up, "curves": drawn} | scale | look
+
+
+def _rate(
+    name: str, samples: Sequence[Sample], of: Callable[[dict[str, Any]], float], colour: int
+) -> Curve:
+    """Return how much a total grew a second between samples; a query begun anew is left out."""
+    points = []
+    for a, b in pairwise(samples):
+        grown = of(b["figures"]) - of(a["figures"])
+        points.append((b["at"], grown / (b["at"] - a["at"]) if grown >= 0 else None))
+    return _curve(name, points, colour=colour)
+
+
+def _total(*names: str) -> Callable[[dict[str, Any]], float]:
+    def total(figures: dict[str, Any]) -> float:
+        values = [figures[name] for name in names]
+        return float(sum(sum(each) if isinstance(each, list) else each for each in values))
+
+    return total
+
+
+def _held(samples: Sequence[Sample]) -> dict[str, Any]:
+    """Return what is held against the budget, in what the budget counts."""
+    in_bytes = samples[-1]["figures"].get("in_bytes", False)
+    name, unit, size = ("bytes_held", "MB", 1e-6) if in_bytes else ("rows_held", "rows", 1)
+    points = [(each["at"], size * each["figures"][name]) for each in samples]
+    curves = [_curve("held", points, colour=OURS)]
+    budgets = [(each["at"], each["figures"].get("budget")) for each in samples]
+    budgets = [(at, size * each) for at, each in budgets if each is not None]
+    curves.append(_curve("budget", budgets, colour=GREY, kind="dashed"))
+    return _plot("held", "Held against the budget", unit, curves)
+
+
+def _batches(samples: Sequence[Sample]) -> dict[str, Any]:
+    """Return the time of micro-batches as layers, one for each part."""
+    below = [0.0] * len(samples)
+    curves = []
+    for colour, (name, parts) in enumerate([*PARTS.items(), ("other", ())]):
+        highs = []
+        for low, sample in zip(below, samples, strict=True):
+            seconds = sample["seconds"]
+            part = sum(seconds.get(each, 0.0) for each in parts)
+            high = low + part if parts else max(low, seconds.get(WHOLE, 0.0))
+            highs.append(high)
+        points = [(each["at"], high) for each, high in zip(samples, highs, strict=True)]
+        layer = {"low": [*map(_short, below)], "high": [*map(_short, highs)]}
+        curves.append(_curve(name, points, colour=colour, kind="layer", **layer))
+        below = highs
+    return _plot("batches", "Time of a micro-batch", "seconds", curves)
+
+
+def _join_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
+    recent = [each for each in samples if (each.get("recent") or {}).get("recall") is not None]
+    ends = {end: [_short(each["recent"][end]) for each in recent] for end in ("low", "high")}
+    points = [(each["at"], each["recent"]["recall"]) for each in recent]
+    whole = [(each["at"], each["figures"]["recall"]) for each in samples]
+    curves = [
+        _curve("last minute, with its 95 % interval", points, colour=OURS, **ends),
+        _curve("since the start", whole, colour=GREY, kind="dashed"),
+    ]
+    if samples[-1]["figures"]["goal"] == "rows":
+        for side, colour in enumerate((OTHER, THIRD)):
+            rows = [(each["at"], each["figures"]["row_recall"][side]) for each in samples]
+            curves.append(_curve(f"rows of input {side}, since the start", rows, colour=colour))
+    least = min([1.0, *ends["low"], *(value for each in curves for value in each["y"])])
+    low = max(0.0, floor(5 * least - 0.01) / 5)
+    yield _plot("recall", "Recall", "of all results", curves, percent=True, y_range=[low, 1])
+    yield _held(samples)
+    rates = [
+        _rate("arrived", samples, _total("arrived"), OURS),
+        _rate("evicted or rejected", samples, _total("evicted", "refused"), OTHER),
+        _rate("late", samples, _total("late"), THIRD),
+    ]
+    yield _plot("rates", "Rows a second", "rows a second", rates)
+
+
+def _join_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
+    figures, recent = sample["figures"], sample.get("recent") or {}
+    yield (
+        "recall, last minute",
+        *_recall(recent.get("recall"), recent.get("low"), recent.get("high")),
+    )
+    ends = figures["recall_low"], figures["recall_high"]
+    yield "recall, since the start", *_recall(figures["recall"], *ends)
+    yield _held_card(figures)
+    arrivals, late = recent.get("arrivals"), recent.get("late")
+    rows = "-" if arrivals is None else f"{arrivals:,.0f} rows/s"
+    yield "arrivals", rows, f"{late:,.1f} late rows/s" if late else "none late"
+    yield _batch_card(sample)
+
+
+def _recall(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+    between = "" if low is None or high is None else f"{low:.1%} to {high:.1%}"
+    return ("-" if value is None else f"{value:.1%}"), between
+
+
+def _held_card(figures: dict[str, Any]) -> tuple[str, str, str]:
+    budget = figures["budget"]
+    if figures["in_bytes"]:
+        held, of = f"{figures['bytes_held'] / 1e6:,.1f} MB", f"of {budget / 1e6:,.1f} MB"
+    else:
+        held = f"{figures['rows_held']:,} rows"
+        of = "no budget" if budget is None else f"of {budget:,}"
+    return "held", held, of
+
+
+def _batch_card(sample: Sample) -> tuple[str, str, str]:
+    return (
+        "micro-batch",
+        f"{sample['seconds'].get(WHOLE, 0.0):.2f} s",
+        f"number {sample['batch']:,}",
+    )
+
+
+def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
+    points = []
+    for a, b in pairwise(samples):
+        asked = _total("events")(b["figures"]) - _total("events")(a["figures"])
+        hits = _total("hits")(b["figures"]) - _total("hits")(a["figures"])
+        points.append((b["at"], hits / asked if asked > 0 and hits >= 0 else None))
+    curves = [_curve("between micro-batches", points, colour=OURS)]
+    yield _plot("hits", "Hit ratio", "of the events", curves, percent=True, y_range=[0, 1])
+    yield _held(samples)
+    rates = [
+        _rate("events", samples, _total("events"), OURS),
+        _rate("keys asked for", samples, _total("keys_asked"), OTHER),
+        _rate("evicted or rejected", samples, _total("evicted", "refused"), THIRD),
+    ]
+    yield _plot("rates", "Rows a second", "rows a second", rates)
+
+
+def _lookup_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
+    figures = sample["figures"]
+    asked = figures["events"] - figures["null_keys"]
+    ratio = f"{figures['hits'] / asked:.1%}" if asked else "-"
+    yield "hit ratio, since the start", ratio, f"{figures['calls']:,} calls"
+    yield _held_card(figures)
+    stale = figures["staleness_p99"]
+    yield "age of rows, 99 %", "-" if stale is None else f"{stale:.3g} s", "at serving"
+    yield _batch_card(sample)
+
+
+def _thin_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
+    sent = _total("above", "below", "asked", "spoke", "first")
+    rates = [
+        _rate("readings", samples, _total("readings"), OURS),
+        _rate("sent", samples, sent, OTHER),
+        _rate("late", samples, _total("late"), THIRD),
+    ]
+    yield _plot("rates", "Rows a second", "rows a second", rates)
+    keys = [(each["at"], each["figures"]["keys"]) for each in samples]
+    yield _plot("keys", "Keys", "keys", [_curve("keys", keys, colour=OURS)])
+
+
+def _thin_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
+    figures = sample["figures"]
+    kinds = ("above", "below", "asked", "spoke", "first")
+    sent, readings = sum(figures[each] for each in kinds), figures["readings"]
+    yield "sent", f"{sent / readings:.1%}" if readings else "-", f"of {readings:,} readings"
+    yield "keys", f"{figures['keys']:,}", f"{figures['bytes_held'] / 1e6:,.1f} MB"
+    yield _batch_card(sample)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is shown of a kind of query."""
+
+    cards: Callable[[Sample], Iterator[tuple[str, str, str]]]  # label, value, what stands below
+    plots: Callable[[Sequence[Sample]], Iterator[dict[str, Any]]]
+
+
+KINDS = {
+    "join": Kind(_join_cards, _join_plots),
+    "lookup": Kind(_lookup_cards, _lookup_plots),
+    "thin": Kind(_thin_cards, _thin_plots),
+}
+
+
+def _tables(figures: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    ruling = figures.get("ruling")
+    if ruling is not None:
+        names = {**ruling["buckets"], **ruling["scores"]}
+        rows = [
+            [name, str(ruling["buckets"].get(name, "-")), str(ruling["scores"].get(name, "-"))]
+            for name in sorted(names, key=lambda n: (-ruling["buckets"].get(n, 0), n))
+        ]
+        head = ["policy", "in force, buckets", "score"]
+        caption = f"policy={figures['policy']}, changed {ruling['switches']:,} times. "
+        caption += "The score of a challenger is what it finds beside 1 for the policy in force."
+        yield {"title": "Policies", "head": head, "rows": rows, "caption": caption}
+    if figures.get("hottest"):
+        rows = [[each["key"], f"{each['share']:.2%}"] for each in figures["hottest"]]
+        yield {"title": "Hottest keys", "head": ["key", "of the rows"], "rows": rows, "caption": ""}

@@ -1,0 +1,227 @@
+"""The monitor without Spark: histories, sentences, Prometheus' format, and who may read."""
+
+import itertools
+import json
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from penstock.errors import BadInput
+from penstock.report.attention import attention
+from penstock.report.exposition import exposition
+from penstock.report.history import MOST, History, read_histories
+from penstock.report.live import Watched, data_of, live_page, report_page
+from penstock.report.server import Server
+from tests.report.checker import Checker
+from tests.report.made import ABOUT, advice, course, lookup_sample, thin_sample
+from tests.report.made import join_sample as sample_of
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TOKEN = "a token of some length"
+
+
+def watched(**options):
+    made = course(**options)
+    return Watched(made, made.samples[-1])
+
+
+def every_kind():
+    """Return one query of each kind."""
+    made = [watched(fall=5, count=10)]
+    for kind, sample in {"lookup": lookup_sample, "thin": thin_sample}.items():
+        history = History(ABOUT | {"kind": kind, "name": kind, "id": kind, "error": None})
+        for number in range(3):
+            history.add(sample(number))
+        made.append(Watched(history, history.samples[-1]))
+    return made
+
+
+def sentences(history, made=None):
+    return [each.sentence for each in attention(history, made)]
+
+
+def test_a_history_is_bounded_and_keeps_its_whole_course():
+    made = course(count=5 * MOST)
+    times = [each["at"] for each in made.samples]
+    assert len(times) <= MOST
+    assert times == sorted(times)
+    assert times[0] == 1_700_000_000
+    assert times[-1] == 1_700_000_000 + 15 * (5 * MOST - 1)
+    gaps = [b - a for a, b in itertools.pairwise(times)]
+    assert gaps[0] > 4 * gaps[-1]  # the older ones are further apart
+
+
+def test_a_history_survives_a_restart_and_a_line_that_was_cut_off(tmp_path):
+    path = tmp_path / "checkpoint" / "penstock" / "join.jsonl"
+    before = course(count=MOST + 10, path=path)
+    with path.open("a") as file:
+        file.write('{"at": 17')
+    [after] = read_histories(str(tmp_path / "checkpoint"))
+    assert after.samples == before.samples
+    assert after.about["name"] == ABOUT["name"]
+    assert path.stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "said"),
+    [("s3a://bucket/c", "from a local disk"), ("nowhere", "nowhere has no history of a query")],
+)
+def test_a_history_that_cannot_be_read(checkpoint, said):
+    with pytest.raises(BadInput, match=said):
+        read_histories(checkpoint)
+
+
+def test_a_fall_of_recall_is_told_with_its_time_and_cause():
+    assert sentences(course(fall=50)) == [
+        "recall fell from 0.95 to 0.72 at 22:25: arrivals doubled"
+    ]
+    assert sentences(course(count=40, fall=50)) == []
+
+
+def test_the_advisors_curve_tells_what_budget_would_restore_recall():
+    made = advice()
+    curve = made.best
+    factor = curve.rows_for(0.95) / curve.rows_for(0.72)
+    [said] = sentences(course(fall=50), made)
+    assert said.endswith(f"; {factor:.1f} times the budget would restore it")
+
+
+def test_what_else_needs_a_person():
+    before = course(count=10).samples[-1]
+    late = sample_of(10, before["at"] + 15, before=before)
+    late["recent"]["late"] = 0.05 * late["recent"]["arrivals"]
+    made = course(count=10)
+    made.add(late)
+    assert "5.0% of the rows came late" in sentences(made)[0]
+    slow = course(count=10)
+    for each in slow.samples:
+        each["rates"] = [1000.0, 800.0]
+    assert "1,000 rows a second arrive and 800 are processed" in sentences(slow)[0]
+    failed = course(count=10, state="failed", error="no space", ended=1_700_000_000.0)
+    assert sentences(failed) == ["the query failed at 22:13: no space"]
+    hot = course(count=10)
+    hot.samples[-1]["figures"]["hot_pairs"] = 0.8
+    assert "goal='rows'" in sentences(hot)[0]
+    lost = every_kind()[1].history
+    lost.samples[-1]["figures"]["found"] = 10
+    assert "found no row in the relation" in sentences(lost)[0]
+
+
+def test_a_budget_that_was_not_full_yet_is_no_fall():
+    made = course(count=20, fall=10)
+    for each in made.samples[:10]:
+        each["recent"]["gone"] = 0.0
+    assert sentences(made) == []
+
+
+def test_what_prometheus_reads_has_values_and_units():
+    found = list(text_string_to_metric_families(exposition(every_kind()).decode()))
+    names = {each.name for each in found}
+    assert len(names) == len(found)
+    values = {
+        (s.name, s.labels.get("query"), s.labels.get("input")): s.value
+        for each in found
+        for s in each.samples
+    }
+    latest = every_kind()[0].latest
+    name = ABOUT["name"]
+    assert values["penstock_join_rows_held", name, None] == latest["figures"]["rows_held"]
+    assert values["penstock_join_late_rows_total", name, "1"] == latest["figures"]["late"][1]
+    assert values["penstock_join_recent_recall_low_ratio", name, None] == latest["recent"]["low"]
+    assert values["penstock_query_up", name, None] == 1
+    assert values["penstock_lookup_hits_total", "lookup", None] > 0
+    assert values["penstock_thin_readings_total", "thin", None] > 0
+
+
+@pytest.mark.parametrize("file", ["grafana.json", "alerts.yml"])
+def test_every_metric_of_the_examples_is_served(file):
+    served = set()
+    for each in text_string_to_metric_families(exposition(every_kind()).decode()):
+        served |= {sample.name for sample in each.samples} | {each.name}
+    in_bytes = {"penstock_join_budget_bytes", "penstock_lookup_budget_bytes"}  # of other budgets
+    named = set(re.findall(r"\bpenstock_\w+", (EXAMPLES / file).read_text()))
+    assert len(named) > 8
+    assert named <= served | in_bytes
+
+
+def test_pages_are_small_and_show_keys_as_text():
+    made = course(count=MOST)
+    html = report_page([made])
+    assert len(html) < 300_000
+    assert len(live_page()) < 60_000
+    assert len(json.dumps(data_of([Watched(made, made.samples[-1])], ""))) < 240_000
+    assert "<script>alert" not in html
+    checker = Checker()
+    checker.feed(html)
+    assert checker.open == []
+    assert checker.points == []
+
+
+def test_one_query_is_shown_at_length_and_all_in_short():
+    made = every_kind()
+    first, other = data_of(made, ""), data_of(made, "thin/thin")
+    assert [each["kind"] for each in first["queries"]] == ["join", "lookup", "thin"]
+    assert first["chosen"]["kind"] == "join"
+    assert other["chosen"]["name"] == "thin"
+    assert data_of([], "")["chosen"] is None
+
+
+@pytest.fixture
+def serve():
+    running = []
+
+    def start(found=(), **options):
+        running.append(Server(lambda: list(found), exposition, **options))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.stop()
+
+
+def status(url, **headers):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_only_who_has_the_token_may_read(serve):
+    server = serve(token=TOKEN)
+    bare = server.url.partition("?")[0]
+    assert status(server.url) == 200
+    for path in ("", "metrics", "data.json", "?token=wrong", "nothing"):
+        assert status(bare + path) == 403
+    assert status(bare + "metrics", Authorization=f"Bearer {TOKEN}") == 200
+    assert status(bare + "metrics", Authorization="Bearer wrong") == 403
+
+
+def test_a_page_of_another_site_may_not_read(serve):
+    server = serve(every_kind())
+    assert status(server.url + "data.json") == 200
+    assert status(server.url + "data.json", Host="evil.example") == 403
+    assert status(server.url + "nothing") == 404
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"host": "0.0.0.0"}, "host='0.0.0.0' lets others .* needs token="),
+        ({"host": "0.0.0.0", "token": ""}, "token must be a text of at least 16 characters"),
+        ({"port": 70_000}, "port must be a whole number from 0 to 65535, got 70000"),
+    ],
+)
+def test_a_place_that_is_refused(serve, options, said):
+    with pytest.raises(BadInput, match=said):
+        serve(**options)
+
+
+def test_a_port_that_is_taken(serve):
+    port = int(serve().url.rpartition(":")[2].strip("/"))
+    with pytest.raises(BadInput, match=f"cannot listen on 127.0.0.1:{port}"):
+        serve(port=port)

@@ -1,0 +1,149 @@
+"""What Spark works out of counters equals what plain Python makes of the same counters."""
+
+import json
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from penstock.engine.adapt import census
+from penstock.spark.figures import join_figures, lookup_figures, thin_figures, worked_out
+from penstock.spark.metrics import KINDS, Metrics, read
+from penstock.spark.recall.estimate import SUMS, estimate
+from penstock.spark.runtime.join_bucket import counter_names
+from penstock.spark.runtime.lookup_bucket import AGES, count_ages, lookup_counters
+from penstock.spark.runtime.thin_bucket import THIN_COUNTERS
+
+pytestmark = pytest.mark.spark
+FACTS = {"policy": "rate", "goal": "pairs", "budget": 40, "in_bytes": False, "checkpoint": "/c"}
+ROW = "query int, counters array<double>, hottest string"
+
+
+def finished(spark, name, names, work, queries):
+    """Return the figures of several queries, each given as the reports of its buckets."""
+    rows = [
+        (number, None if counters is None else [counters[name] for name in names], hottest)
+        for number, buckets in enumerate(queries)
+        for counters, hottest in buckets
+    ]
+    frame = spark.createDataFrame(rows, ROW)
+    row = F.when(F.col("counters").isNotNull(), F.struct("counters", "hottest"))
+    figures = worked_out(F.collect_list(row), names, work).alias("figures")
+    made = frame.groupBy("query").agg(figures).orderBy("query").collect()
+    return [each.figures and each.figures.asDict(recursive=True) for each in made]
+
+
+def facts(*names):
+    return {name: F.lit(FACTS[name]) for name in names}
+
+
+def drawn_counters(rng, inputs):
+    """Return counters of one bucket; many of the sums are 0, as they are in truth."""
+    names = counter_names(inputs)
+    sizes = np.where(rng.random(len(names)) < 0.4, 0.0, 10 ** rng.uniform(-1, 6, len(names)))
+    counters = dict(zip(names, sizes.tolist(), strict=True))
+    for name in names:
+        if not (name.startswith(("shadow_", "more_", "rows_"))):
+            counters[name] = float(round(counters[name]))
+        if "blind" in name and rng.random() < 0.7:
+            counters[name] = 0.0
+    if rng.random() < 0.3:
+        counters |= {each: 0.0 for each in names if each.startswith(("evicted", "refused"))}
+    return counters
+
+
+def same(found, expected):
+    assert (found is None) == (expected is None), (found, expected)
+    assert found is None or math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("inputs", [2, 3])
+def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
+    rng = np.random.default_rng(inputs)
+    cases = [[(drawn_counters(rng, inputs), None) for _ in range(2)] for _ in range(30)]
+    work = partial(join_figures, inputs, facts("policy", "goal", "budget", "in_bytes"))
+    found = finished(spark, "penstock", counter_names(inputs), work, cases)
+    for figures, ((one, _), (two, _)) in zip(found, cases, strict=True):
+        total = {name: one[name] + two[name] for name in one}
+        gone = sum(total[f"{name}_{i}"] for name in ("evicted", "refused") for i in range(inputs))
+        sums = {name: total[f"shadow_{name}"] for name in SUMS}
+        expected = estimate(sums, total["matched"], gone)
+        for end, value in zip(("", "_low", "_high"), expected, strict=True):
+            same(figures[f"recall{end}"], value)
+        for stream in range(inputs):
+            sums = {name: total[f"rows_{name}_{stream}"] for name in SUMS}
+            expected = estimate(sums, total[f"rows_matched_{stream}"], gone)
+            for end, value in zip(("", "_low", "_high"), expected, strict=True):
+                same(figures[f"row_recall{end}"][stream], value)
+        assert figures["evicted"] == [total[f"evicted_{i}"] for i in range(inputs)]
+        assert figures["rows_held"] == total["held"]
+        shares = sorted(int(each["share"]) for each in (one, two))
+        assert figures["shares"] == shares
+        assert figures["ruling"]["switches"] == total["switches"]
+        ruling, tried = census.policies("joining")
+        in_force = {name: total[f"rules_{name}"] for name in ruling if total[f"rules_{name}"]}
+        assert figures["ruling"]["buckets"] == in_force
+        for name in tried:
+            beside = total[f"beside_{name}"]
+            score = figures["ruling"]["scores"].get(name)
+            same(score, round(1 + total[f"more_{name}"] / beside, 4) if beside else None)
+
+
+def test_a_micro_batch_without_a_bucket_has_no_figures(spark):
+    work = partial(join_figures, 2, facts("policy", "goal", "budget", "in_bytes"))
+    assert finished(spark, "penstock", counter_names(2), work, [[(None, None)]]) == [None]
+
+
+def test_the_hottest_keys_are_those_of_all_buckets(spark):
+    counters = dict.fromkeys(counter_names(2), 0.0) | {"matched": 50.0}
+    keys = [{"key": f"<{number}>", "share": number / 100} for number in range(1, 9)]
+    told = [
+        json.dumps({"hottest": keys[:4], "pairs": [10, 5]}),
+        json.dumps({"hottest": [*keys[4:], *keys[4:]], "pairs": [20]}),
+    ]
+    buckets = [(counters, told[0]), (counters, told[1]), (counters, None)]
+    work = partial(join_figures, 2, facts("policy", "goal", "budget", "in_bytes"))
+    [figures] = finished(spark, "penstock", counter_names(2), work, [buckets])
+    made = read("penstock", figures, 7)
+    assert isinstance(made, Metrics)
+    assert len(made.hottest) == 10
+    assert made.hottest[:3] == (("<8>", 0.08), ("<8>", 0.08), ("<7>", 0.07))
+    assert made.hot_pairs == pytest.approx(35 / 150)
+    assert (made.batch, made.matches, made.budget) == (7, 150, 40)
+
+
+def quantile(ages, share):
+    """Return the age that a share of all does not exceed, straight along its bin, by hand."""
+    counts, wanted, before = count_ages(ages), share * len(ages), 0
+    for number, count in enumerate(counts):
+        if before + count >= wanted:
+            within = (wanted - before) / count
+            return within / 1000 if number == 0 else 2 ** (number - 1 + within) / 1000
+        before += count
+
+
+def test_staleness_is_read_off_the_counted_ages(spark):
+    rng = np.random.default_rng(3)
+    drawn = [10 ** rng.uniform(2, 9, rng.integers(1, 200)) for _ in range(20)]
+    ages = [np.full(100, 3_000_000), np.full(10, 20), *drawn]
+    counted = [dict(zip(AGES, map(float, count_ages(each)), strict=True)) for each in ages]
+    nothing = dict.fromkeys(lookup_counters(), 0.0)
+    cases = [[(nothing | each, None)] for each in counted] + [[(nothing | {"events": 3.0}, None)]]
+    work = partial(lookup_figures, facts("policy", "budget", "in_bytes"))
+    *found, empty = finished(spark, "penstock_lookup", lookup_counters(), work, cases)
+    for figures, each in zip(found, ages, strict=True):
+        same(figures["staleness_p50"], quantile(each, 0.5))
+        same(figures["staleness_p99"], quantile(each, 0.99))
+    assert empty["staleness_p50"] is None
+    assert read("penstock_lookup", empty, 0).events == 3
+
+
+def test_the_figures_of_a_thin_keep_their_names(spark):
+    counters = {name: float(place) for place, name in enumerate(THIN_COUNTERS)}
+    work = partial(thin_figures, None)
+    [figures] = finished(spark, "penstock_thin", THIN_COUNTERS, work, [[(counters, None)]])
+    made = read("penstock_thin", figures, 0)
+    assert type(made) is KINDS["penstock_thin"]
+    assert (made.readings, made.asked, made.bytes_held) == (0.0, 4.0, len(THIN_COUNTERS) - 1)

@@ -1,0 +1,145 @@
+"""What the monitor makes of reports, without a session: events as Spark gives them."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.report.history import read_histories
+from penstock.spark.monitor import KEPT, Heard, recently
+from penstock.spark.recall.estimate import SUMS, estimate
+from tests.report.made import advice, join_sample
+
+
+@dataclass
+class Progress:
+    """A report of a join."""
+
+    figures: dict[str, Any]
+    batchId: int = 0
+    id: str = "7f"
+    runId: str = "1"
+    name: str | None = "views"
+    second: int = 0
+    durationMs: dict[str, int] = field(default_factory=lambda: {"triggerExecution": 500})
+    inputRowsPerSecond: float = float("nan")
+    processedRowsPerSecond: float = 10.0
+
+    @property
+    def timestamp(self) -> str:
+        return f"2024-03-01T00:{self.second // 60:02}:{self.second % 60:02}.000Z"
+
+    @property
+    def observedMetrics(self) -> dict[str, Any]:
+        return {"penstock": {"figures": self.figures}, "another": {}}
+
+
+def figures(number=0, sums=(), **more):
+    made = join_sample(number, 0)["figures"]
+    return made | {"recall_sums": [0.0] * len(SUMS), "checkpoint": None} | more
+
+
+def hear(heard, *reports):
+    for each in reports:
+        heard.onQueryProgress(SimpleNamespace(progress=each))
+
+
+def end(heard, name="7f", run="1", exception=None):
+    heard.onQueryTerminated(SimpleNamespace(id=name, runId=run, exception=exception))
+
+
+def test_recall_of_the_last_minute_is_the_estimate_of_what_came_in_it():
+    first = [500.0, 5.0, 0.0, 100.0, 9900.0, 400.0, 39_600.0, 0.0]
+    second = [900.0, 9.0, 0.0, 300.0, 29_700.0, 700.0, 69_300.0, 0.0]
+    then = {"at": 0.0, "figures": figures(recall_sums=first, matches=100)}
+    more = {"evicted": [900, 900], "late": [3, 1], "arrived": [2200, 2200]}
+    now = {"at": 80.0, "figures": figures(recall_sums=second, matches=250, **more)}
+    middle = {"at": 40.0, "figures": figures()}
+    found = recently([then, middle], now)
+    difference = {n: b - a for n, a, b in zip(SUMS, first, second, strict=True)}
+    gone = sum(sum(now["figures"][n]) - sum(then["figures"][n]) for n in ("evicted", "refused"))
+    expected = estimate(difference, 150, gone)
+    assert (found["recall"], found["low"], found["high"]) == expected
+    assert 0 < expected.low < expected.value < expected.high < 1
+    assert found["arrivals"] == 2400 / 80
+    assert recently([], now) is None
+
+
+def test_samples_are_kept_apart_and_the_latest_is_always_known():
+    heard = Heard(None, every=10)
+    hear(heard, *(Progress(figures(), batch, second=2 * batch) for batch in range(12)))
+    [watched] = heard.watched()
+    assert [each["batch"] for each in watched.history.samples] == [0, 5, 10]
+    assert watched.latest["batch"] == 11
+    assert watched.latest["rates"] == [0.0, 10.0]
+    assert watched.latest["seconds"] == {"triggerExecution": 0.5}
+
+
+def test_a_micro_batch_without_figures_changes_nothing():
+    heard = Heard(None, every=0)
+    hear(heard, Progress(figures()), Progress({}, 1, second=5))
+    assert heard.watched()[0].latest["batch"] == 0
+
+
+def test_the_end_of_a_query_is_that_of_its_last_run():
+    heard = Heard(None, every=0)
+    hear(heard, Progress(figures()))
+    end(heard, run="0")
+    assert heard.watched()[0].history.about["state"] == "running"
+    end(heard, exception="no space\n\tat java.lang.Object")
+    about = heard.watched()[0].history.about
+    assert (about["state"], about["error"]) == ("failed", "no space at java.lang.Object")
+    hear(heard, Progress(figures(), runId="2", second=9))
+    assert heard.watched()[0].history.about["state"] == "running"
+
+
+def test_a_query_that_takes_the_name_of_an_ended_one_replaces_it():
+    heard = Heard(None, every=0)
+    hear(heard, Progress(figures()))
+    end(heard)
+    hear(heard, Progress(figures(), id="8"))
+    assert [each.history.about["id"] for each in heard.watched()] == ["8"]
+    for number in range(2 * KEPT):
+        hear(heard, Progress(figures(), id=str(100 + number), name=None))
+        end(heard, str(100 + number))
+    assert len(heard.watched()) <= KEPT + 2
+
+
+def test_advice_is_found_by_the_name_of_the_query():
+    made = advice()
+    heard = Heard({"views": made}, every=0)
+    hear(heard, Progress(figures()), Progress(figures(), id="8", name="orders"))
+    assert [each.advice for each in heard.watched()] == [made, None]
+
+
+def test_a_history_is_written_where_the_checkpoint_is_a_folder_here(tmp_path):
+    heard = Heard(None, every=0)
+    there, gone = tmp_path / "there", tmp_path / "gone"
+    there.mkdir()
+    hear(
+        heard,
+        Progress(figures(checkpoint=there.as_uri())),
+        Progress(figures(checkpoint=str(gone)), id="8", name="b"),
+        Progress(figures(checkpoint="s3a://bucket/c"), id="9", name="c"),
+    )
+    assert len(heard.watched()) == 3
+    assert len(read_histories(str(there))[0].samples) == 1
+    assert not gone.exists()
+
+
+def test_a_full_disk_does_not_end_the_monitor(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("penstock.report.history.os.replace", full)
+    heard = Heard(None, every=0)
+    hear(heard, *(Progress(figures(checkpoint=str(tmp_path)), n, second=n) for n in range(3)))
+    assert heard.watched()[0].latest["batch"] == 2
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_a_rate_that_is_no_number_is_none(value):
+    heard = Heard(None, every=0)
+    hear(heard, Progress(figures(), inputRowsPerSecond=value))
+    assert heard.watched()[0].latest["rates"][0] == 0.0
