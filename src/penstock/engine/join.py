@@ -36,9 +36,11 @@ from .join_kernel import (
     MATCHED,
     NEVER,
     NOW,
+    TAKEN,
     TALLY,
     TOGETHER,
     USED,
+    Departures,
     Rows,
     read_departures,
 )
@@ -122,6 +124,8 @@ class Join(Engine):
         models: sequence of `penstock.models.Model`, one per stream, or None; default None. What is
             known of each stream beforehand, for policies that use it.
         scale: int or None; default None. About how many rows will be held, where sizes do not tell.
+        departures: bool; default False. In a join of two streams, every row that leaves the memory
+            is told: see the method of this name.
     """
 
     kind, problem, alike = "join", JOINING, True
@@ -148,11 +152,14 @@ class Join(Engine):
         seed: int = 0,
         models: "Sequence[Model] | None" = None,
         scale: int | None = None,
+        departures: bool = False,
     ) -> None:
         goal = default_goal(how, match) if goal is None else goal
         _check(goal, within, window, layout, delay, clock, drop, together)
         shape = Shape(joins)
         _check_partners(how, match, within, window, together, shape)
+        if departures and not shape.is_plain:
+            raise BadInput("departures=True needs a join of two streams; leave out joins=")
         super().__init__(policy, budget, sized, in_bytes, seed)
         lanes = shape.streams if layout == "split" else 1
         self._first_budget = budget  # which samples and tables go by
@@ -171,7 +178,7 @@ class Join(Engine):
         counting = window == "count"
         single = match != ALL or how in (SEMI, ANTI), match == ONE
         self._preserved = np.array(PRESERVED.get(how, (False,) * shape.streams))
-        told = bool(self._preserved.any())
+        told = departures or bool(self._preserved.any())
         self.form = join_kernel.Form(
             shape, lanes, counting, together, self.sized, rows, single if any(single) else (), told
         )
@@ -194,6 +201,9 @@ class Join(Engine):
         self._alone = np.zeros((2, shape.streams), np.int64)  # unmatched, and those of them evicted
         self._due = np.zeros((0, shape.sides), np.int64)  # results of one row, not yet returned
         self._told = np.full(shape.streams, NEVER)  # by `advance`
+        self.tells_departures = departures
+        self._departures = [join_upkeep.no_departures()]  # not yet told; each as the kernel has it
+        self._taken = np.zeros((2, 0), np.int64)  # rows of the last push, and their streams
         self._start()
 
     def push(
@@ -327,6 +337,8 @@ class Join(Engine):
         )
         if self.form.told and len(keyless):
             self._owe(np.asarray(side)[keyless], keyless + first)
+        if self.tells_departures:
+            self._taken = np.stack([rows.row, rows.stream])
         self._next_row += int(counts[0].sum())
         self._outside += counts[:3]
         self._dropped += counts[3]
@@ -391,7 +403,10 @@ class Join(Engine):
 
     def _read_departures(self) -> None:
         """Owe the rows of preserved sides that the kernel says have left without a match."""
-        row, stream, reason, matched = read_departures(self._tables.gone)
+        gone = self._tables.gone
+        row, stream, reason, matched, _ = read_departures(gone)
+        if self.tells_departures and gone[0, 0]:
+            self._departures.append(gone[: 1 + gone[0, 0]].copy())
         alone = self._preserved[stream] & ~matched
         evicted = alone & (reason != EXPIRED)
         self._alone[1] += np.bincount(stream[evicted], minlength=len(self._preserved))
@@ -423,12 +438,38 @@ class Join(Engine):
         self._owe(at["stream"], at["row"])
         return self.departed()
 
+    def departures(self) -> Departures:
+        """Return the rows that left the memory since this was last asked, and why (`departures=`).
+
+        A row that left early could match the first `last` rows that were ever taken: `taken` says
+        which place a row has in that order.
+
+        >>> join = Join(policy="fifo", budget=1, within=10, departures=True)
+        >>> join.push(side=[0, 1, 1], key=[7, 8, 7], time=[0, 1, 2]).rows.tolist()
+        []
+        >>> gone = join.departures()
+        >>> gone.row.tolist(), gone.last.tolist(), join.taken()
+        ([0, 1], [2, 3], (1, array([0, 1, 2]), array([0, 1, 1])))
+        """
+        self._read_departures()
+        waiting, self._departures = self._departures, [join_upkeep.no_departures()]
+        rows = np.concatenate([each[1:] for each in waiting])
+        return read_departures(np.concatenate([[[len(rows), 0, 0]], rows]))
+
+    def taken(self) -> tuple[int, np.ndarray, np.ndarray]:
+        """Return what the last push took (`departures=`): rows and their streams, in that order.
+
+        Before them comes the place of the first one among all rows that were ever taken, from 1.
+        """
+        row, stream = self._taken
+        return int(self._tables.counts[:, TAKEN].sum()) - len(row) + 1, row, stream
+
     def _reserve_departures(self, arrivals: int = 0) -> None:
         """Make room to write down that all rows leave, those held and some to come."""
         gone = self._tables.gone
         wanted = 1 + int(gone[0, 0]) + self.held + arrivals
         if self.form.told and wanted > len(gone):
-            larger = np.empty((wanted, 2), np.int64)  # memory that is not written takes none
+            larger = np.empty((wanted, 3), np.int64)  # memory that is not written takes none
             larger[: 1 + gone[0, 0]] = gone[: 1 + gone[0, 0]]
             self._tables = self._tables._replace(gone=larger)
 
@@ -777,6 +818,7 @@ class Join(Engine):
             "layout": candidate.layout,
             "shares": [each / sum(budgets) for each in budgets],
             "drop": 0.0,  # rows that were dropped are not shown
+            "departures": False,
             "in_bytes": False,
             "models": self.models,
             "scale": max(1, round(self.footprint.rows * share)),

@@ -56,7 +56,7 @@ def _make_index(form: Form, capacity: int, held: slots.Held) -> slots.Index:
 
 def no_departures() -> np.ndarray:
     """Return a report of no departures."""
-    return np.zeros((1, 2), np.int64)
+    return np.zeros((1, 3), np.int64)
 
 
 def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:

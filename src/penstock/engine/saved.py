@@ -165,6 +165,8 @@ def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
     if join.form.told:
         join._read_departures()
         saved["due"] = join._due.copy()
+    if join.tells_departures:
+        saved["departures"] = np.concatenate([each[1:] for each in join._departures])
     saved |= {name: total.copy() for name, total in _totals(join).items()}
     if join.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
         saved["slot"] = live.astype(np.int32)
@@ -244,6 +246,7 @@ def header_of(join: "Join") -> dict[str, Any]:
         "together": join.form.together,
         "next_row": join._next_row,
         "numbered": "by stream",  # rows of which no number is saved
+        "departures": join.tells_departures,
     }
 
 
@@ -281,6 +284,7 @@ def arguments(
             shares = [part / sum(header["budgets"]) for part in header["budgets"]]
     in_bytes = is_in_bytes(header)
     alike = ("within", "how", "match", "window", "delay", "clock", "together", "sized", "seed")
+    alike = (*alike, "departures")
     # States saved before there was a choice are those of inner joins.
     return {name: header[name] for name in alike if name in header} | {
         "policy": chosen_after(header, policy, JOINING),
@@ -331,6 +335,9 @@ def load_join(
     join._next_row = header["next_row"]
     if "due" in saved:
         join._due = np.array(saved["due"], np.int64)
+    if "departures" in saved:
+        rows = saved["departures"]
+        join._departures = [np.concatenate([[[len(rows), 0, 0]], rows])]
     _rebuild(join, saved, slots, bound)
     if bound and "lanes" in saved and not resized:
         join._tables.lanes[:, BUDGET] = saved["lanes"]

@@ -3,16 +3,20 @@
 from ..relations import Relation
 from . import needs
 from .advise import advise
+from .archive import write
 from .count import count
 from .join import join, join_group, join_many
 from .lookup import lookup
 from .metrics import LookupMetrics, Metrics, metrics
 from .profile import ProfileStream, profile, saved_profile
+from .reconcile import Owed, Reconciled, owed, reconcile, settled
 
 __all__ = [
     "LookupMetrics",
     "Metrics",
+    "Owed",
     "ProfileStream",
+    "Reconciled",
     "Relation",
     "advise",
     "count",
@@ -22,6 +26,10 @@ __all__ = [
     "lookup",
     "metrics",
     "needs",
+    "owed",
     "profile",
+    "reconcile",
     "saved_profile",
+    "settled",
+    "write",
 ]
