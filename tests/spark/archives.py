@@ -11,10 +11,10 @@ DELAY, WINDOW = "10 seconds", (-5, 20)
 FAR = 100_000  # seconds; after rows of this time all others have expired
 
 
-def draw(folder, seed, count=400, parts=4, span=200, keys="abcdefghijkl", last=True):
-    """Write the files of both streams, in which no row is late, and return them.
+def steps(folder, seed, count=400, parts=4, span=200, keys="abcdefghijkl"):
+    """Write the files of both streams, in which no row is late; return these after each one.
 
-    With `last` every row has left the memory in the end: those with v < 0 only move the watermark.
+    In the end every row has left the memory: rows with v < 0 only move the watermark.
     """
     rng = random.Random(seed)
     sides = [Files(folder / name, SCHEMA) for name in "ab"]
@@ -24,19 +24,31 @@ def draw(folder, seed, count=400, parts=4, span=200, keys="abcdefghijkl", last=T
             mine = [t for s, t in part if s == side]
             files.add([(rng.choice([None, *keys]), at(t), number + n) for n, t in enumerate(mine)])
             number += len(mine)
-    for far in (FAR, 2 * FAR) if last else ():
+        yield sides
+    for far in (FAR, 2 * FAR):
         for name, files in zip("ab", sides, strict=True):
             files.add([(f"far {name}", at(far), -1)])
+        yield sides
+
+
+def draw(folder, seed, **options):
+    """Write all files of both streams."""
+    *_, sides = steps(folder, seed, **options)
     return sides
+
+
+def start(spark, folder, frames, how, **options):
+    """Start a join with an archive over all that is there."""
+    settings = {"within": tuple(f"{s} seconds" for s in WINDOW), "delay": DELAY, "how": how}
+    settings |= {"time": "ts", "archive": folder / "archive"} | options
+    joined = join(*frames, on="k", **settings)
+    paths = {"results": folder / "results", "checkpoint": folder / "checkpoint"}
+    return write(joined, **paths, availableNow=True)
 
 
 def run(spark, folder, sides, how, **options):
     """Run a join with an archive over all that is there, and return its figures."""
-    settings = {"within": tuple(f"{s} seconds" for s in WINDOW), "delay": DELAY, "how": how}
-    settings |= {"time": "ts", "archive": folder / "archive"} | options
-    joined = join(*(files.stream(spark) for files in sides), on="k", **settings)
-    paths = {"results": folder / "results", "checkpoint": folder / "checkpoint"}
-    query = write(joined, **paths, availableNow=True)
+    query = start(spark, folder, [files.stream(spark) for files in sides], how, **options)
     query.awaitTermination()
     return metrics(query)
 

@@ -2,12 +2,12 @@
 
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
 to print that all commands share. The commands: `simulate` (and `policies`), `profile` (and
-`count`), `advise`, `demo`, `warm`, `precision` (rules simulated and replayed) and `mqtt` (the other
-commands of `precision`). `readings` reads what `source` publishes; `weather` is the data and the
-pictures of `demo precision`.
+`count`), `advise`, `demo`, `warm`, `reconcile`, `precision` (rules simulated and replayed) and
+`mqtt` (the other commands of `precision`). `readings` reads what `source` publishes; `weather` is
+the data and the pictures of `demo precision`.
 """
 
-from . import advise, demo, mqtt, precision, profile, simulate, warm
+from . import advise, demo, mqtt, precision, profile, reconcile, simulate, warm
 from .program import app, main
 
 __all__ = ["app", "main"]
@@ -19,6 +19,7 @@ app.command()(simulate.policies)
 app.command()(profile.count)
 app.command()(demo.demo)
 app.command()(warm.warm)
+app.command()(reconcile.reconcile)
 app.add_typer(precision.precision, name="precision")
 precision.precision.command()(mqtt.source)
 precision.precision.command()(mqtt.query)

@@ -9,7 +9,7 @@ from .join import join, join_group, join_many
 from .lookup import lookup
 from .metrics import LookupMetrics, Metrics, metrics
 from .profile import ProfileStream, profile, saved_profile
-from .reconcile import Owed, Reconciled, owed, reconcile, settled
+from .reconcile import Owed, Reconciled, owed, reconcile, reconcile_inputs, settled
 
 __all__ = [
     "LookupMetrics",
@@ -29,6 +29,7 @@ __all__ = [
     "owed",
     "profile",
     "reconcile",
+    "reconcile_inputs",
     "saved_profile",
     "settled",
     "write",

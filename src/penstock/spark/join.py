@@ -153,8 +153,8 @@ def _check_archive(options: Options, streaming: bool) -> None:
         raise BadInput("archive is for streams; batch frames are joined exactly without a budget")
     if options.within is None:
         raise BadInput(
-            "archive needs within=, since without a window every row is owed to all that come; pass "
-            "within='1 hour'"
+            "archive needs within=, since without a window every row is owed to all that come; "
+            "pass within='1 hour'"
         )
     if options.match != ALL:
         raise BadInput(

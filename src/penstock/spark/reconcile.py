@@ -10,15 +10,18 @@ stopped between the two goes on to the same N, and what it has written stays.
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..engine.join import ANTI, INNER, PRESERVED, SEMI
+from ..engine.join import ALL, ANTI, INNER, PRESERVED, SEMI
+from ..errors import BadInput
 from .archive import Info, read_info
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .frames import quote
+from .frames import Keys, quote
+from .join import join
 from .keyed import EPOCH
 from .metrics import Metrics
 
@@ -249,3 +252,22 @@ def _missing(told: Metrics | None) -> tuple[float | None, float | None, float | 
         for recall in (told.recall_high, told.recall, told.recall_low)
     )
     return mid, low, high
+
+
+def reconcile_inputs(
+    left: DataFrame, right: DataFrame, results: DataFrame, on: Keys, **options: Any
+) -> DataFrame:
+    """Return what a live join has missed, from its inputs as batch frames and its results.
+
+    The inputs are joined anew without a budget and compared with the results as multisets: `+` is
+    a result to add, `-` one to take away. The options are those of `join`; nothing is remembered.
+    """
+    if options.get("match", ALL) != ALL:
+        raise BadInput(
+            f"reconcile_inputs needs match='all', got {options['match']!r}: which partner is the "
+            "first depends on what has left before"
+        )
+    exact = join(left, right, on, **options)
+    found = results.select(exact.columns)
+    added = exact.exceptAll(found).select(F.lit("+").alias(CHANGE), "*")
+    return added.unionAll(found.exceptAll(exact).select(F.lit("-").alias(CHANGE), "*"))

@@ -20,13 +20,13 @@ SETTINGS: dict[str, Any] = {
 
 
 @contextmanager
-def quiet_session(log: Path) -> Iterator[Any]:
+def quiet_session(log: Path, memory: str = "1g") -> Iterator[Any]:
     """Start a local session and stop it in the end."""
     check_java()
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         with _output_to(log):
-            spark = local(memory="1g", **SETTINGS)
+            spark = local(memory=memory, **SETTINGS)
         # PySpark's own handler calls Java in the middle of another call, which ends in a traceback.
         signal.signal(signal.SIGINT, on_interrupt)
     except Exception as error:

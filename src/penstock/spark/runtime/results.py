@@ -150,7 +150,8 @@ def _places(plan: JoinPlan, output: Output, stream: int, alone: bool) -> list[tu
 
 
 def columns_of(
-    source: Input, held: Segments, names: Sequence[str], number: np.ndarray) -> list[Any]:
+    source: Input, held: Segments, names: Sequence[str], number: np.ndarray
+) -> list[Any]:
     """Return columns of some rows, wherever they are: in the payload or beside it."""
     payload = held.take([name for name in names if source.is_payload(name)], number)
     columns = []
