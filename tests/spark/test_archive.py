@@ -2,6 +2,7 @@
 
 import random
 import signal
+import sys
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -64,10 +65,10 @@ def test_in_steps_each_correction_once_and_nothing_is_kept_for_long(spark, tmp_p
 
 
 def test_failures_in_the_middle_of_writing(spark, tmp_path, monkeypatch):
-    """Fail at each kind of moment, going on with another budget each time."""
+    """Fail before results and archive are in place, going on with another budget each time."""
     sides = archives.draw(tmp_path, seed=3)
     move = Folders._move
-    for number, fail_at in enumerate((2, 3, 4, 6)):
+    for number, fail_at in enumerate((2, 4, 6)):
         left = [fail_at]
 
         def moved(self, name, new, left=left):
@@ -87,7 +88,8 @@ def test_failures_in_the_middle_of_writing(spark, tmp_path, monkeypatch):
     assert figures.bytes > 1000
     assert figures.oldest >= at(0)
     # A run of reconcile that ends before it has tidied up is gone on with, and not repeated.
-    monkeypatch.setattr("penstock.spark.reconcile._settle", lambda mine, upto: None)
+    module = sys.modules["penstock.spark.reconcile"]  # the package has a function of that name
+    monkeypatch.setattr(module, "_settle", lambda mine, upto: None)
     archives.corrected(spark, tmp_path)
     assert archives.exact(spark, tmp_path) == truth(spark, sides, "full")
     monkeypatch.undo()
