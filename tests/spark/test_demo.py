@@ -245,3 +245,20 @@ def test_nothing_but_the_object_on_standard_output(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["rows"] > 50_000
     assert [path.name for path in tmp_path.iterdir()] == ["recall-by-policy.png"]
+
+
+def test_what_was_missed_is_delivered_later(spark, tmp_path):
+    streams = flights.write_streams(tmp_path / "flights", months=1, parts=2)
+    stages = []
+    made = demo.deliver(spark, streams, stages.append, time.perf_counter())
+    assert made.is_exact
+    assert sum(each.count for each in made.truth) == naive_count(streams.folder)
+    assert 0.05 < made.recall(made.live) < 0.6
+    picture = tmp_path / demo.ARCHIVE_NAME
+    demo.draw_archive(made, picture)
+    assert picture.stat().st_size > 10_000
+    assert "100.0%" in demo.archive_moral(made)
+    assert "equal those" in demo.archive_moral(made)
+    told = json.loads(json.dumps(demo.summarise_archive(made, picture)))
+    assert told["reconciled"] == told["full"] > told["live"]
+    assert demo.archive_table(made).row_count == len(made.truth)

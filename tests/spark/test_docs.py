@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",
     "docs/advice.md",
+    "docs/archive.md",
     "docs/counting.md",
     "docs/join.md",
     "docs/lookup.md",

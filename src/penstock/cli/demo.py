@@ -10,7 +10,7 @@ from .output import AsJson, option, show_made, where_to_draw
 
 def demo(
     what: Annotated[
-        str, typer.Argument(help="What is shown.", metavar="[join|lookup|precision]")
+        str, typer.Argument(help="What is shown.", metavar="[join|archive|lookup|precision]")
     ] = "join",
     months: Annotated[int, option("How much of the year is taken.", "N", min=1, max=12)] = 12,
     out: Annotated[Path, option("Where the picture goes: a folder or a file.", "PATH")] = Path(),
@@ -19,10 +19,11 @@ def demo(
     """Show a join, a lookup or cached intervals at work on real data.
 
     `join`: two real streams live on Spark in a tenth of the memory, compared with the truth.
+    Or `archive`: what such a join misses, found later from an archive, checked against the truth.
     Or `lookup`: give every event its row of a table in an embedded database, through a cache.
     Or `precision`: temperatures inside the intervals that a cache holds of them.
     """
-    shown = {"join": _join, "lookup": _lookup, "precision": _precision}
+    shown = {"join": _join, "archive": _archive, "lookup": _lookup, "precision": _precision}
     if what not in shown:
         *some, last = shown
         raise typer.BadParameter(
@@ -45,10 +46,25 @@ def _join(months: int, out: Path, as_json: bool) -> None:
         show_made(show.comparison(made), show.moral(made), f"Picture: {picture}")
 
 
+def _archive(months: int, out: Path, as_json: bool) -> None:
+    from ..spark.demo import archives
+    from ..spark.quiet import telling
+
+    picture = where_to_draw(out, archives.NAME)
+    with telling() as doing:
+        made = archives.run_archive(doing, months)
+    archives.draw(made, picture)
+    if as_json:
+        show_made(archives.summarise(made, picture))
+    else:
+        show_made(archives.table(made), archives.moral(made), f"Picture: {picture}")
+
+
 def _lookup(months: int, out: Path, as_json: bool) -> None:
     from ..spark.demo import lookups
+    from ..spark.quiet import telling
 
-    with lookups.telling() as doing:
+    with telling() as doing:
         found = lookups.run_lookups(doing, months)
     if as_json:
         show_made(lookups.summarise(found))

@@ -3,29 +3,33 @@
 The kernel writes down every tuple that leaves, with its stream, the reason, and whether it ever
 matched (`Tables.gone`). Here those of a preserved side become results of one row, which wait until
 the join returns them. No row of a preserved side is lost, whatever the reason for which it leaves.
+Where every departure is to be told, as an archive needs it, all of them are kept until asked for.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from .join_kernel import EXPIRED, read_departures
+from .join_kernel import EXPIRED, Departures, read_departures
 
 
-class Departures:
-    """The results that are due to rows without a partner, and how many there were."""
+class DepartureLog:
+    """Results that are due to rows without a partner, and all departures that are to be told."""
 
-    def __init__(self, preserved: Sequence[bool], sides: int):
+    def __init__(self, preserved: Sequence[bool], sides: int, tells_all: bool):
         """`preserved`: of which streams rows without a partner are results."""
         self.preserved = np.array(preserved)
+        self.tells_all = tells_all
+        self.waiting = no_departures()[1:]  # as the kernel wrote them, until they are told
         self.due = np.zeros((0, sides), np.int64)  # row numbers; -1 for the missing partner
-        self.counts = np.zeros(
-            (2, len(preserved)), np.int64
-        )  # unmatched, and those of them evicted
+        # Unmatched, and those of them evicted.
+        self.counts = np.zeros((2, len(preserved)), np.int64)
 
     def read(self, gone: np.ndarray) -> None:
         """Take over what the kernel has written down, and clear that."""
-        row, stream, reason, matched = read_departures(gone)
+        row, stream, reason, matched, _ = read_departures(gone)
+        if self.tells_all and len(row):
+            self.waiting = np.concatenate([self.waiting, gone[1 : 1 + len(row)]])
         alone = self.preserved[stream] & ~matched
         self.counts[1] += self._counted(stream[alone & (reason != EXPIRED)])
         self.add(stream[alone], row[alone])
@@ -45,13 +49,18 @@ class Departures:
         due, self.due = self.due, self.due[:0]
         return due
 
+    def tell(self) -> Departures:
+        """Return the departures that were not told before."""
+        told, self.waiting = self.waiting, self.waiting[:0]
+        return read_departures(np.concatenate([[[len(told), 0, 0]], told]))
+
     def _counted(self, stream: np.ndarray) -> np.ndarray:
         return np.bincount(stream, minlength=len(self.preserved))
 
 
 def no_departures() -> np.ndarray:
     """Return a report of no departures, for `Tables.gone`."""
-    return np.zeros((1, 2), np.int64)
+    return np.zeros((1, 3), np.int64)
 
 
 def with_room(gone: np.ndarray, departures: int) -> np.ndarray:
@@ -59,6 +68,6 @@ def with_room(gone: np.ndarray, departures: int) -> np.ndarray:
     written = 1 + int(gone[0, 0])
     if written + departures <= len(gone):
         return gone
-    larger = np.empty((written + departures, 2), np.int64)  # memory not written to takes none
+    larger = np.empty((written + departures, 3), np.int64)  # memory not written to takes none
     larger[:written] = gone[:written]
     return larger

@@ -24,8 +24,20 @@ from . import join_kernel
 from .adapt.miniatures import Candidate, Columns
 from .base import CHUNK, NO_LIMIT
 from .batch import Window, make_dropping, prepare
-from .departures import Departures, no_departures
-from .join_kernel import COMPLETED, COUNT, LIST, MATCHED, NEVER, NOW, TALLY, TOGETHER, Rows
+from .departures import DepartureLog, no_departures
+from .join_kernel import (
+    COMPLETED,
+    COUNT,
+    LIST,
+    MATCHED,
+    NEVER,
+    NOW,
+    TAKEN,
+    TALLY,
+    TOGETHER,
+    Departures,
+    Rows,
+)
 from .join_memory import JoinMemory
 from .join_options import (
     ALL,
@@ -46,7 +58,15 @@ if TYPE_CHECKING:
 
 PART = 2 * CHUNK  # results in one part of `push_parts`, about
 OUTSIDE = ("arrived", "dropped", "late", "null")  # counted before rows are taken
-COMPILED = ("joins", "how", "match", "window", "together", "goal")  # options of the kernel
+COMPILED = (
+    "joins",
+    "how",
+    "match",
+    "window",
+    "together",
+    "goal",
+    "departures",
+)  # options of the kernel
 INSIDE = ("matched", "expired", "evicted", "refused")  # the first columns of the kernel's counts
 
 
@@ -115,6 +135,8 @@ class Join(JoinMemory):
         models: sequence of `penstock.models.Model`, one per stream, or None; default None. What is
             known of each stream beforehand, for policies that use it.
         scale: int or None; default None. About how many rows will be held, where sizes do not tell.
+        departures: bool; default False. In a join of two streams, every row that leaves the memory
+            is told: see the method of this name.
     """
 
     kind, problem, alike = "join", JOINING, True
@@ -141,11 +163,14 @@ class Join(JoinMemory):
         seed: int = 0,
         models: "Sequence[Model] | None" = None,
         scale: int | None = None,
+        departures: bool = False,
     ) -> None:
         goal = default_goal(how, match) if goal is None else goal
         shape = Shape(tuple(tuple((stream, each) for stream, each in join) for join in joins))
         check_window(goal, within, window, layout, delay, clock, drop, together)
         check_partners(how, match, within, window, together, shape)
+        if departures and not shape.is_plain:
+            raise BadInput("departures=True needs a join of two streams; leave out joins=")
         super().__init__(policy, budget, sized, in_bytes, seed)
         self.within = tuple(within) if isinstance(within, list) else within
         self.how = how
@@ -162,6 +187,7 @@ class Join(JoinMemory):
             "clock": clock,
             "drop": drop,
             "together": together,
+            "departures": departures,
         }
         self.models = None if models is None else tuple(models)
         self._dropping = make_dropping(drop, seed)
@@ -171,7 +197,9 @@ class Join(JoinMemory):
         counting = window == "count"
         single = match != ALL or how in (SEMI, ANTI), match == ONE
         preserved = PRESERVED.get(how, (False,) * shape.streams)
-        self._departures = Departures(preserved, shape.sides)
+        self.tells_departures = departures
+        self._departures = DepartureLog(preserved, shape.sides, departures)
+        self._taken = np.zeros((2, 0), np.int64)  # rows of the last push, and their streams
         self.form = join_kernel.Form(
             shape,
             shape.streams if layout == "split" else 1,
@@ -180,7 +208,7 @@ class Join(JoinMemory):
             self.sized,
             rows,
             single if any(single) else (),
-            any(preserved),
+            departures or any(preserved),
         )
         self._divide(shares, scale)
         self._next_row = 0
@@ -304,6 +332,8 @@ class Join(JoinMemory):
         )
         if self.form.told and len(keyless):
             self._departures.add(np.asarray(side)[keyless], keyless + first)
+        if self.tells_departures:
+            self._taken = np.stack([rows.row, rows.stream])
         self._next_row += int(counts[0].sum())
         self._outside += counts[:3]
         self._dropped += counts[3]
@@ -376,6 +406,30 @@ class Join(JoinMemory):
         at = at[at["matched"] == 0]
         self._departures.add(at["stream"], at["row"])
         return self.departed()
+
+    def departures(self) -> Departures:
+        """Return the rows that left the memory since this was last asked, and why (`departures=`).
+
+        A row that left early could match the first `last` rows that were ever taken: `taken` says
+        which place a row has in that order.
+
+        >>> join = Join(policy="fifo", budget=1, within=10, departures=True)
+        >>> join.push(side=[0, 1, 1], key=[7, 8, 7], time=[0, 1, 2]).rows.tolist()
+        []
+        >>> gone = join.departures()
+        >>> gone.row.tolist(), gone.last.tolist(), join.taken()
+        ([0, 1], [2, 3], (1, array([0, 1, 2]), array([0, 1, 1])))
+        """
+        self._departures.read(self._tables.gone)
+        return self._departures.tell()
+
+    def taken(self) -> tuple[int, np.ndarray, np.ndarray]:
+        """Return what the last push took (`departures=`): rows and their streams, in that order.
+
+        Before them comes the place of the first one among all rows that were ever taken, from 1.
+        """
+        row, stream = self._taken
+        return int(self._tables.counts[:, TAKEN].sum()) - len(row) + 1, row, stream
 
     def _run(self, rows: Rows, start: int, stop: int, emit: int, most: int) -> Iterator[np.ndarray]:
         """Take some rows, coming back whenever the results fill a page or no slot is left.
@@ -615,6 +669,7 @@ class Join(JoinMemory):
             "layout": candidate.layout,
             "shares": [each / sum(budgets) for each in budgets],
             "drop": 0.0,  # rows that were dropped are not shown
+            "departures": False,
             "in_bytes": False,
             "models": self.models,
             "scale": max(1, round(self.footprint.rows * share)),

@@ -58,7 +58,7 @@ class Tables(NamedTuple):
     # plain join the first holds the entry of the newcomer's key
     gone: (
         np.ndarray
-    )  # int64[1 + room for departures, 2]: how many; then row and `departure` of each
+    )  # int64[1 + room for departures, 3]: how many; then row, `departure` and moment of each
 
 
 class Rows(NamedTuple):
@@ -86,10 +86,20 @@ class Form(NamedTuple):
     told: bool = False  # departures are written down
 
 
-def read_departures(gone: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return of each departure written down: its row, stream, reason, and whether it matched."""
-    some = gone[1 : 1 + gone[0, 0]]
-    return some[:, 0], some[:, 1] // (2 * COUNTS), some[:, 1] // 2 % COUNTS, some[:, 1] % 2 == 1
+class Departures(NamedTuple):
+    """Tuples that left the memory, or never came in."""
+
+    row: np.ndarray  # int64[n]
+    stream: np.ndarray  # int64[n]
+    reason: np.ndarray  # int64[n]: EXPIRED, EVICTED, REFUSED or COMPLETED
+    matched: np.ndarray  # bool[n]: it was in a result
+    last: np.ndarray  # int64[n]: how many rows had been taken by then; it could match all of them
+
+
+def read_departures(gone: np.ndarray) -> Departures:
+    """Return the departures that are written down."""
+    row, said, last = gone[1 : 1 + gone[0, 0]].T
+    return Departures(row, said // (2 * COUNTS), said // 2 % COUNTS, said % 2 == 1, last)
 
 
 # What asks nothing of the policy is made once for a form, so that it is compiled once.
@@ -207,6 +217,9 @@ def departer(form: Form):
             gone[0, 0] += 1
             gone[gone[0, 0], 0] = at[slot]["row"]
             gone[gone[0, 0], 1] = (stream * COUNTS + reason) * 2 + at[slot]["matched"]
+            gone[gone[0, 0], 2] = 0
+            for each in range(len(tables.counts)):
+                gone[gone[0, 0], 2] += tables.counts[each, TAKEN]
 
     return depart
 

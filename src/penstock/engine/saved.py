@@ -150,6 +150,8 @@ def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
     if join.form.told:
         join._departures.read(tables.gone)
         saved["due"] = join._departures.due.copy()
+    if join.tells_departures:
+        saved["departures"] = join._departures.waiting.copy()
     saved |= {name: total.copy() for name, total in _totals(join).items()}
     if join.chosen.policy is not KEEP_ALL:  # only a policy's memory is bound to slot numbers
         saved["slot"] = live.astype(np.int32)
@@ -273,6 +275,8 @@ def load_join(
     join._next_row = header["next_row"]
     if "due" in saved:
         join._departures.due = np.array(saved["due"], np.int64)
+    if "departures" in saved:
+        join._departures.waiting = np.array(saved["departures"], np.int64)
     _rebuild(join, saved, slots, bound)
     if bound and "lanes" in saved and not resized:
         join._tables.lanes[:, BUDGET] = saved["lanes"]

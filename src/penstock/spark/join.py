@@ -17,6 +17,7 @@ from ..errors import BadInput
 from ..kernel.durations import LONGEST, in_words, microseconds
 from ..kernel.gains import GOALS
 from ..kernel.shape import Joins, all_streams
+from .archive import Archived, hold_back
 from .checks import WATERMARK, Span, check_upstream, choice, read_budget, share, warn_user, whole
 from .figures import observed_join
 from .frames import (
@@ -37,6 +38,7 @@ from .frames import (
 )
 from .keyed import EPOCH
 from .plan import JoinPlan, placed
+from .runtime.archiver import PLACE_BYTES
 from .runtime.join_bucket import JoinBucket, check_engine, counter_names, make_join
 from .runtime.journal import check_checkpoint
 from .runtime.kernels import kernels_for
@@ -70,6 +72,7 @@ class Options:
     checkpoint: str | os.PathLike[str] | None
     how: str = INNER
     match: str = ALL
+    archive: str | os.PathLike[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ def make_plan(
 ) -> JoinPlan:
     """Return the plan of a join, refusing whatever could not run."""
     streaming = _all_streaming(sources)
+    _check_archive(options, streaming)
     if streaming:
         for source in sources:
             check_upstream(source.frame, source.who, source.input.time)
@@ -103,6 +107,7 @@ def make_plan(
         within=_window(options.within),
         how=options.how,
         match=options.match,
+        archived=options.archive is not None,
         delay=_delay(sources, options.delay, streaming),
         # A batch is joined in the order of time, so no stream lags behind.
         clock=watermark_clock(session) if streaming else "fastest",
@@ -138,10 +143,30 @@ def make_plan(
     return plan
 
 
+def _check_archive(options: Options, streaming: bool) -> None:
+    """Refuse an archive where what is missed could not be told, or nothing is."""
+    if options.archive is None:
+        return
+    if not isinstance(options.archive, str | os.PathLike):
+        raise BadInput(f"archive must be the path of a folder, got {options.archive!r}")
+    if not streaming:
+        raise BadInput("archive is for streams; batch frames are joined exactly without a budget")
+    if options.within is None:
+        raise BadInput(
+            "archive needs within=, since without a window every row is owed to all that come; "
+            "pass within='1 hour'"
+        )
+    if options.match != ALL:
+        raise BadInput(
+            f"archive needs match='all': with match={options.match!r} a row that was evicted would "
+            "have taken partners that others have found since; leave out archive= or match="
+        )
+
+
 def run_plan(sources: list[Source], plan: JoinPlan) -> DataFrame:
     """Return the results as packets: which join, and its rows."""
     streaming = sources[0].frame.isStreaming
-    charge = make_join(plan, 0).footprint.charge
+    charge = make_join(plan, 0).footprint.charge + PLACE_BYTES * plan.archived
     within = plan.lifetime if streaming else None  # a batch is one micro-batch of many windows
     packed = [
         pack(frame, source.input, number, plan, plan.shared, charge, within)
@@ -284,6 +309,7 @@ def join(
     recall_sample: float = 0.01,
     suffixes: tuple[str, str] = ("_left", "_right"),
     checkpoint: str | os.PathLike[str] | None = None,
+    archive: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Join two frames on equal keys and times within a window, in bounded memory.
 
@@ -319,6 +345,9 @@ def join(
         suffixes: what tells columns apart that both frames have.
         checkpoint: the path that the query will be started from. A checkpoint that another join has
             written is then refused here; else only the first micro-batch refuses it.
+        archive: the folder for rows that leave the memory early, and those that they would have
+            met, so that `reconcile` can find later what is missed now. Write what is returned with
+            `penstock.spark.write`.
 
     Returns the columns `on`, then the rest of left, then the rest of right, among them key columns
     of another name; `semi` and `anti` return the columns of left.
@@ -336,6 +365,7 @@ def join(
         checkpoint,
         _how(how),
         choice(match, "match", MATCHING),
+        archive,
     )
     return _join([left, right], ["left", "right"], on, time, suffixes, options)
 
@@ -387,6 +417,10 @@ def _join(
     ends = check_suffixes(suffixes, len(frames))
     plan = make_plan(sources, all_streams(len(frames)), [ends], options)
     schema = with_watermark(result_type(frames, plan.output[0]), sources, plan)
+    if options.archive is not None:
+        types = tuple(frame.schema for frame in frames)
+        packets = run_plan(sources, plan)
+        return hold_back(Archived(packets, plan, types, schema, os.fspath(options.archive)))
     wide = uses_wide_types(frames[0].sparkSession)
     as_arrow = to_arrow_schema(schema, timezone="UTC", prefers_large_types=wide)
     return run_plan(sources, plan).mapInArrow(unpack_as(as_arrow), schema)

@@ -86,6 +86,7 @@ class JoinPlan(Placed):
     within: int | tuple[int, int] | None  # see `engine.Join`
     how: str = "inner"
     match: str = "all"
+    archived: bool = False  # rows that leave early are given out, to be archived
     delay: int  # by how much a row may be late, before a budget has no room for what it would meet
     clock: str  # which stream sets it for a budget; see `engine.Join`
     watermark: bool  # whether Spark tells how far the streams have come
@@ -141,6 +142,7 @@ class JoinPlan(Placed):
             "layout": self.layout,
             "how": self.how,
             "match": self.match,
+            "archived": self.archived,
         } | self.placement
 
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -65,3 +65,10 @@ def terminal() -> Iterator[Console]:
     """Yield a console on standard error, silent if that is not a terminal."""
     with os.fdopen(os.dup(2), "w") as file:  # a copy, because the original is Java's for a moment
         yield Console(file=file, quiet=not file.isatty())
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """Say on standard error what goes on, if that is a terminal."""
+    with terminal() as console, console.status("") as status:
+        yield status.update

@@ -1,7 +1,6 @@
-"""Demonstrations: two real streams joined live on Spark in a tenth of the memory they need, and
-events that get their rows from a database.
+"""Demonstrations: two real streams joined live on Spark in a tenth of the memory they need, what
+that missed delivered later, and events that get their rows from a database.
 
 - `joins` runs the first one, `show` has its live table, its report and its picture.
-- `lookups` is the second one.
-- `quiet` starts Spark without its chatter.
+- `archives` is the second one, `lookups` the third.
 """

@@ -4,8 +4,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from ...extras import nycflights_folder
 from ...relations import Relation
 from ..lookup import lookup
 from ..metrics import LookupMetrics, metrics
-from ..quiet import SHORT, quiet_session, terminal
+from ..quiet import SHORT, quiet_session
 from .joins import read_flights, write_parts
 
 SCHEMA = "tailnum string, carrier string, flight long"
@@ -150,13 +149,6 @@ HEADS = (
     "99 % not\nolder than",
 )
 COUNTED = ("hits", "misses", "known_missing", "null_keys", "found", "calls", "rows_fetched")
-
-
-@contextmanager
-def telling() -> Iterator[Callable[[str], None]]:
-    """Say on standard error what goes on, if that is a terminal."""
-    with terminal() as console, console.status("") as status:
-        yield status.update
 
 
 def table(made: LookupDemo) -> Table:

@@ -12,6 +12,7 @@ BEFORE = {
     "how": "inner",
     "match": "all",
     "behind": 0,
+    "archived": False,
 }  # what was not written while there was no choice
 
 

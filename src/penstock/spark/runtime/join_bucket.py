@@ -27,6 +27,7 @@ from ..recall.estimate import SUMS, no_sums
 from ..recall.keys import KeyShadow
 from ..recall.pairs import PairShadow
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
+from .archiver import PLACE_BYTES, Archiver, Records, archive_bytes
 from .arrow import as_microseconds, concatenated, from_ipc
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
@@ -91,6 +92,7 @@ class JoinBucket(Bucket):
         self.names: dict[tuple[int, int], str] = {}  # of frequent keys, by join and key
         # Microseconds: rows up to it come too late. Spark's watermark begins in 1970.
         self.watermark = 0 if plan.watermark else None
+        self.archiver = Archiver(plan, number) if plan.archived else None
         if state is None:
             self.join = make_join(plan, number)
             self.join.late_until = self.watermark
@@ -102,7 +104,10 @@ class JoinBucket(Bucket):
         """Go on where an earlier micro-batch stopped, perhaps with another budget or policy."""
         plan, number = self.plan, self.number
         saved = stored.part("join.")
-        self._load_rows(saved, stored.payloads)
+        archive = stored.part("archive.")
+        self._load_rows(saved, stored.payloads, archive)
+        if self.archiver is not None:
+            self.archiver.keys.restore(archive["until"])
         unsized = plan.in_bytes and "held.size" not in saved  # the budget was one of rows
         share = None if self.share is None else self.share.resume(stored.part("ledger."))
         resized = None if share is None else share - watch_bytes(plan)
@@ -130,7 +135,12 @@ class JoinBucket(Bucket):
         if self.shadow is not None:
             self.shadow.forget(self._late_until, self._gone())
 
-    def _load_rows(self, saved: dict[str, np.ndarray], payloads: list[pa.Table]) -> None:
+    def _load_rows(
+        self,
+        saved: dict[str, np.ndarray],
+        payloads: list[pa.Table],
+        archive: dict[str, np.ndarray],
+    ) -> None:
         """Put the rows held into segments; they are numbered stream by stream."""
         first = 0
         for number, payload in enumerate(payloads):
@@ -142,6 +152,8 @@ class JoinBucket(Bucket):
                 some = slice(at, at + part.num_rows if part else len(key))
                 table = pa.table({}) if part is None else pa.Table.from_batches([part])
                 columns = {"key": key[some], "time": time[some]}
+                if self.archiver is not None:
+                    columns["place"] = archive[f"place.{number}"][some]
                 self.rows[number].add(make_segment(first + at, table, columns))
                 at = some.stop
             first += len(key)
@@ -152,7 +164,11 @@ class JoinBucket(Bucket):
         for number, held in enumerate(self.rows):
             if held.parts:
                 sizes[streams == number] = np.concatenate([part.size for part in held.parts])
-        return np.maximum(1, sizes)
+        return self._sizes(sizes)
+
+    def _sizes(self, payload: np.ndarray) -> np.ndarray:
+        """Return the bytes of rows whose payloads take so many."""
+        return np.maximum(1, payload + (0 if self.archiver is None else PLACE_BYTES))
 
     def _resume_shadow(self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray]) -> None:
         """Go on estimating, which begins with the first budget and then never ends."""
@@ -179,13 +195,16 @@ class JoinBucket(Bucket):
                 self._note_matches(part)
             if part.packet is not None:
                 yield part.packet
+        came = [] if self.archiver is None else self.archiver.came(self.join, self.rows)
         self._tell_time(batch.watermark)
         yield from self._departed(self.join.departed())
+        yield from self._archived(came)
         self.allowed = after
         if self.shadow is not None:
             self.shadow.forget(self._late_until, self._gone())
         self._fit()  # the share may be smaller, and more rows may be watched than before
         yield from self._departed(self.join.departed())
+        yield from self._archived([])
         if self.shadow is not None:
             self.shadow.forget(self._late_until, self._gone())
         self._drop_dead_rows()
@@ -199,6 +218,14 @@ class JoinBucket(Bucket):
         for part in gather(self.plan, self.rows, *found, self.silent):
             if part.packet is not None:
                 yield part.packet
+
+    def _archived(self, came: Sequence[Records]) -> Iterator[Packet]:
+        """Return the packets of what is archived of rows that left and of those that came."""
+        if self.archiver is None:
+            return
+        for side, records, whole in self.archiver.written(self.join.departures(), came, self.rows):
+            if not self.silent:
+                yield from self.archiver.packets(self.plan, side, self.rows[side], records, whole)
 
     def _note_matches(self, part: Results) -> None:
         """Count results, and show them to what estimates recall."""
@@ -253,7 +280,7 @@ class JoinBucket(Bucket):
         """What the estimate of recall takes of a budget in bytes, beside what it begins with."""
         if self.shadow is None or not self.plan.in_bytes:
             return 0
-        return max(0, self.shadow.nbytes - watch_bytes(self.plan))
+        return max(0, self.shadow.nbytes + archive_bytes(self.plan) - watch_bytes(self.plan))
 
     def _results(self, packets: Sequence[tuple[int, bytes]]) -> Iterator[Results]:
         """Push the new rows, and return the results in parts as they are found."""
@@ -276,7 +303,7 @@ class JoinBucket(Bucket):
             key,
             time,
             null=null if null.any() else None,
-            size=np.maximum(1, size) if self.plan.in_bytes else None,
+            size=self._sizes(size) if self.plan.in_bytes else None,
             pairs=True,
         )
         absent = Absent(np.flatnonzero(keyless) + first, np.flatnonzero(timeless) + first)
@@ -314,6 +341,8 @@ class JoinBucket(Bucket):
             "key": key.fill_null(0).to_numpy(zero_copy_only=False),
             "time": as_microseconds(time),
         }
+        if self.archiver is not None:
+            columns["place"] = np.zeros(len(null), np.int64)  # known once they are taken
         payload = table.select([name for name in source.names if source.is_payload(name)])
         return New(stream, make_segment(first, payload, columns), null, timeless)
 
@@ -392,6 +421,9 @@ class JoinBucket(Bucket):
             arrays |= {f"ledger.{name}": array for name, array in self.share.save().items()}
         if self.shadow is not None:
             arrays |= {f"pairs.{name}": array for name, array in self.pairs.save().items()}
+        if self.archiver is not None:
+            archive = self.archiver.save(self.rows)
+            arrays |= {f"archive.{name}": array for name, array in archive.items()}
         payloads = [
             concatenated([part.payload for part in held.parts]) if held.parts else pa.table({})
             for held in self.rows
@@ -476,9 +508,13 @@ def bucket_budget(plan: JoinPlan, number: int) -> int | None:
 
 
 def watch_bytes(plan: JoinPlan) -> int:
-    """Return what the estimate of recall takes of a budget in bytes before it watches any row."""
+    """Return what the bucket takes of a budget in bytes beside the engine, before any row comes.
+
+    That is what estimates recall, while it watches no row, and the filter of the archive.
+    """
     pairs = all(len(join) == 2 for join in plan.joins)
-    return FIRST_BYTES * len(plan.inputs) if plan.in_bytes and plan.sample and pairs else 0
+    watching = FIRST_BYTES * len(plan.inputs) if plan.in_bytes and plan.sample and pairs else 0
+    return watching + archive_bytes(plan)
 
 
 @lru_cache(maxsize=16)
@@ -509,6 +545,7 @@ def make_join(plan: JoinPlan, number: int) -> Join:
         clock=plan.clock,
         in_bytes=plan.in_bytes,
         seed=plan.seed + number,
+        departures=plan.archived,
     )
 
 

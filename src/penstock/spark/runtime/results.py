@@ -95,7 +95,7 @@ def _with_equal_keys(
     if plan.inputs[legs[0]].exact or not len(rows) or (rows[0] < 0).any():
         return rows
     keys = [
-        _columns(plan.inputs[stream], streams[stream], plan.inputs[stream].keys, rows[:, leg])
+        columns_of(plan.inputs[stream], streams[stream], plan.inputs[stream].keys, rows[:, leg])
         for leg, stream in enumerate(legs)
     ]
     same = np.ones(len(rows), bool)
@@ -126,7 +126,7 @@ def _table(
     for leg, stream in legs:
         source, numbers = plan.inputs[stream], rows[:, leg]
         mine = _places(plan, output, stream, alone=len(legs) == 1)
-        found = _columns(source, streams[stream], [name for _, name in mine], numbers)
+        found = columns_of(source, streams[stream], [name for _, name in mine], numbers)
         for (place, name), column in zip(mine, found, strict=True):
             if absent is not None and not source.is_payload(name):
                 missing = absent.time if name == source.time else absent.key
@@ -149,7 +149,9 @@ def _places(plan: JoinPlan, output: Output, stream: int, alone: bool) -> list[tu
     ]
 
 
-def _columns(source: Input, held: Segments, names: Sequence[str], number: np.ndarray) -> list[Any]:
+def columns_of(
+    source: Input, held: Segments, names: Sequence[str], number: np.ndarray
+) -> list[Any]:
     """Return columns of some rows, wherever they are: in the payload or beside it."""
     payload = held.take([name for name in names if source.is_payload(name)], number)
     columns = []

@@ -88,6 +88,11 @@ class Segments:
             found[which] = values
         return np.zeros(len(number), np.int64) if found is None else found
 
+    def assign(self, name: str, number: np.ndarray, values: np.ndarray) -> None:
+        """Write values of a NumPy column of some rows, which came last and are not shared yet."""
+        for part, which, at in self._places(number):
+            part.columns[name][at] = values if which is None else values[which]
+
     def take(self, names: Sequence[str], number: np.ndarray) -> pa.Table:
         """Return the payload of some rows, in this order; that of number -1 is null."""
         chosen = list(names)

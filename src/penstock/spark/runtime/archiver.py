@@ -1,0 +1,190 @@
+"""Which rows of a bucket are archived, so that what the join misses can be found later.
+
+Rows have places in the order in which the engine takes them, and a row that left the memory early
+has also the place of the last row that it could match. Of two rows that match, the later one finds
+the earlier one unless that has left before. So a pair is missed exactly if the earlier row left
+early, and its last place is before the place of the later one. Both must be in the archive then:
+
+- the earlier one is written when it leaves;
+- the later one is written as it comes, if a row of its key that it may match has left early. A
+  filter of the keys of these rows tells. It forgets a key when nothing can match it any more, and
+  may take one key for another: that writes a row too many, and makes no result.
+
+A row that was written as it came and is still held is written down once more when it leaves early,
+or leaves without a partner where that is a result: its place and what became of it, no columns.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ...engine.batch import after
+from ...engine.join import Join
+from ...engine.join_kernel import COMPLETED, EVICTED, EXPIRED, REFUSED, Departures
+from ...engine.join_options import PRESERVED, SEMI
+from ..plan import JoinPlan
+from .arrow import BYTES, ROWS, pieces, to_ipc
+from .bucket import Packet
+from .results import columns_of
+from .segments import Segments
+
+ARCHIVE = 1  # the number of a packet of the archive, where that of results is 0
+NAMES = ("bucket", "place", "last", "alone", "left", "right")
+PLACE_BYTES = 8  # for each row held
+PER_ROW = 4  # slots of the filter for each row of the budget
+PART = 16  # of a budget in bytes, what the filter may take: one in so many
+FEWEST, MOST = 1 << 8, 1 << 20  # slots
+TICK = 1 << 20  # microseconds, at least, in which the filter tells the time
+MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
+NEVER = np.iinfo(np.int32).min
+
+
+class Records(NamedTuple):
+    """Some rows of one stream, as they are archived."""
+
+    number: np.ndarray  # of the rows in their segments
+    place: np.ndarray
+    last: np.ndarray  # the place of the last row that it could match; -1 while it is held
+    alone: np.ndarray  # bool: it left and had no partner, on a side where that is a result
+
+    def take(self, which: np.ndarray) -> "Records":
+        """Return some of them in the order of their places."""
+        some = np.flatnonzero(which)
+        some = some[np.argsort(self.place[some])]
+        return Records(*(column[some] for column in self))
+
+
+def filter_slots(plan: JoinPlan) -> int:
+    """Return how many slots the filter of a bucket has for each side: a power of two.
+
+    >>> from types import SimpleNamespace as Plan
+    >>> filter_slots(Plan(budget=1000, in_bytes=False, buckets=1))
+    4096
+    """
+    part = (plan.budget or 0) // plan.buckets
+    wanted = part // PART // (2 * 4) if plan.in_bytes else part * PER_ROW
+    return int(2 ** np.floor(np.log2(np.clip(wanted, FEWEST, MOST)) + (not plan.in_bytes) * 0.999))
+
+
+def archive_bytes(plan: JoinPlan) -> int:
+    """Return what the archive takes of a budget in bytes before any row is held."""
+    return filter_slots(plan) * 2 * 4 if plan.archived and plan.in_bytes else 0
+
+
+class LeftKeys:
+    """The keys of rows that left early, and until when a row of the other side may match them."""
+
+    def __init__(self, slots: int, reach: tuple[int, ...]):
+        self.reach = reach
+        self.tick = max(TICK, max(0, *reach) >> 4)
+        self.until = np.full((2, slots), NEVER, np.int32)  # in ticks, by side and slot
+
+    def add(self, side: int, key: np.ndarray, time: np.ndarray) -> None:
+        """Take note of rows that left early."""
+        far = after(time, np.full(len(time), side), self.reach) // self.tick
+        np.maximum.at(self.until[side], self._slot(key), far.astype(np.int32))
+
+    def may_match(self, side: int, key: np.ndarray, time: np.ndarray) -> np.ndarray:
+        """Return which rows of a side may match a row of the other one that left early."""
+        return self.until[1 - side, self._slot(key)] >= time // self.tick
+
+    def _slot(self, key: np.ndarray) -> np.ndarray:
+        mixed = key.astype(np.uint64)
+        for factor in MIX:
+            mixed = (mixed ^ (mixed >> np.uint64(33))) * factor
+        bits = int(self.until.shape[1]).bit_length() - 1
+        return (mixed >> np.uint64(64 - bits)).astype(np.int64)
+
+    def restore(self, until: np.ndarray) -> None:
+        """Go on with what was saved, perhaps with another number of slots."""
+        old, new = until.shape[1], self.until.shape[1]
+        if new < old:
+            self.until[:] = until.reshape(2, new, old // new).max(axis=2)
+        else:
+            self.until[:] = np.repeat(until, new // old, axis=1)
+
+
+class Archiver:
+    """What a bucket writes to the archive, micro-batch by micro-batch."""
+
+    def __init__(self, plan: JoinPlan, number: int):
+        assert plan.reach is not None
+        self.number = number
+        self.keys = LeftKeys(filter_slots(plan), plan.reach)
+        # Sides on which rows are results that have no partner, or only those that have one.
+        self.lonely = PRESERVED.get(plan.how, (plan.how == SEMI, False))
+
+    def came(self, join: Join, streams: Sequence[Segments]) -> list[Records]:
+        """Give the rows of a push their places, and return them by side."""
+        first, taken, side = join.taken()
+        place = np.arange(first, first + len(taken))
+        found = []
+        for number, held in enumerate(streams):
+            mine = side == number
+            held.assign("place", taken[mine], 2 * place[mine])
+            nothing = np.full(np.count_nonzero(mine), -1)
+            found.append(Records(taken[mine], place[mine], nothing, nothing > 0))
+        return found
+
+    def written(
+        self, gone: Departures, came: Sequence[Records], streams: Sequence[Segments]
+    ) -> Iterator[tuple[int, Records, bool]]:
+        """Take note of rows that left, and return what is archived of them and of those that came.
+
+        Returns sides with some records of each, and whether their columns are written too.
+        """
+        early = (gone.reason == EVICTED) | (gone.reason == REFUSED)
+        alone = ~gone.matched & (gone.reason != COMPLETED) & np.array(self.lonely)[gone.stream]
+        for side, held in enumerate(streams):
+            mine = gone.stream == side
+            number = gone.row[mine & early]
+            self.keys.add(side, held.values("key", number), held.values("time", number))
+            place, number = held.values("place", gone.row[mine]), gone.row[mine]
+            last = np.where(early, gone.last, -1)[mine]
+            left = Records(number, place >> 1, last, alone[mine])
+            is_written = place & 1 == 1
+            yield side, left.take(early[mine] & ~is_written), True
+            yield side, left.take((early | alone)[mine] & is_written), False
+        for side, records in enumerate(came):
+            yield side, self._may_miss(side, records, streams[side], gone, alone), True
+
+    def _may_miss(
+        self, side: int, came: Records, held: Segments, gone: Departures, alone: np.ndarray
+    ) -> Records:
+        """Return the rows that came and may have missed a partner, of those not written yet."""
+        came = came.take(~np.isin(came.number, gone.row[gone.reason != EXPIRED]))
+        key, time = held.values("key", came.number), held.values("time", came.number)
+        came = came.take(self.keys.may_match(side, key, time))
+        held.assign("place", came.number, 2 * came.place + 1)
+        return came._replace(alone=np.isin(came.number, gone.row[alone]))
+
+    def packets(
+        self, plan: JoinPlan, side: int, held: Segments, records: Records, whole: bool
+    ) -> Iterator[Packet]:
+        """Return records as packets, with the columns of their rows if they are to be `whole`."""
+        source = plan.inputs[side]
+        for piece in pieces(held.values("size", records.number), ROWS, BYTES):
+            number, place, last, alone = (column[piece] for column in records)
+            rows: list[Any] = [pa.nulls(len(number)), pa.nulls(len(number))]
+            if whole:
+                found = columns_of(source, held, source.names, number)
+                rows[side] = pa.table(found, list(source.names)).to_struct_array()
+            columns = [
+                pa.array(np.full(len(number), self.number, np.int32)),
+                pa.array(place),
+                pa.array(last, mask=last < 0),
+                pa.array(alone),
+                *rows,
+            ]
+            yield Packet(ARCHIVE, to_ipc(pa.table(columns, list(NAMES))))
+
+    def save(self, streams: Sequence[Segments]) -> dict[str, np.ndarray]:
+        """Return all that is remembered, of keys and in the rows held."""
+        places = [[part.columns["place"] for part in held.parts] for held in streams]
+        found = {
+            f"place.{side}": np.concatenate([np.zeros(0, np.int64), *some])
+            for side, some in enumerate(places)
+        }
+        return found | {"until": self.keys.until}

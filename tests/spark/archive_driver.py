@@ -1,0 +1,48 @@
+"""A join with an archive in a process of its own, which kills itself in the middle of its writing.
+
+    python -m tests.spark.archive_driver '{"folder": ..., "how": ..., "die_at": 7, ...}'
+
+`die_at` counts the moves of folders; a process that survives prints the figures of its query.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+
+def die_at(moves: int) -> None:
+    """Let the process be killed as it is about to move a folder for the so manieth time."""
+    from penstock.spark.folders import Folders
+
+    move = Folders._move
+    left = [moves]
+
+    def moved(self, name, new):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return move(self, name, new)
+
+    Folders._move = moved
+
+
+def main(given: dict) -> None:
+    from penstock.spark import metrics, reconcile
+    from tests.spark import archives
+    from tests.spark.driver import read, session
+
+    spark = session("local[2]", {})
+    die_at(given["die_at"])
+    folder = Path(given["folder"])
+    frames = read(spark.readStream.option("maxFilesPerTrigger", 1), folder)
+    query = archives.start(spark, folder, frames, given["how"], **given["options"])
+    query.awaitTermination()
+    reconcile(spark, folder / "archive")
+    print(json.dumps({"evicted": sum(metrics(query).evicted)}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,171 @@
+"""One bucket with an archive: what it gives out live and what it owes make up the exact join."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.spark.runtime.archiver import ARCHIVE, LeftKeys
+from penstock.spark.runtime.arrow import from_ipc
+from penstock.spark.runtime.bucket import MicroBatch
+from penstock.spark.runtime.join_bucket import JoinBucket
+from tests.marks import some
+from tests.naive.archive import owed
+from tests.naive.how import HOWS, NOBODY, exact_results
+from tests.spark.plans import make_plan, packets
+
+FAR = 10**9  # microseconds; the watermark at the end
+WINDOWS = [40, 0, (0, 60), (-15, 55), (20, 50), (-45, -10)]
+DELAY = 30
+
+
+def drawn(rng, count, keys):
+    """Draw rows (side, key, time, value) in an order of arrival that keeps to the delay."""
+    time = np.cumsum(rng.integers(0, 6, count)) + 100_000
+    arrival = np.argsort(time + rng.integers(0, DELAY + 1, count), kind="stable")
+    side, key = rng.integers(0, 2, count), rng.zipf(1.6, count) % keys
+    return tuple(column[arrival] for column in (side, key, time, np.arange(count)))
+
+
+def records_of(packet):
+    """Return the records of a packet of the archive."""
+    for row in from_ipc(packet.rows).to_pylist():
+        for name in ("left", "right"):
+            if row[name] is not None:
+                inner = row[name]
+                micros = int(inner["ts"].timestamp() * 1_000_000 + 0.5)
+                row[name] = (inner["k"], micros, inner["v"])
+        yield row
+
+
+class Live:
+    """A bucket that is told the watermark, and now and then saved, replayed or given less."""
+
+    def __init__(self, plan, moody):
+        self.plan, self.moody = plan, moody
+        self.bucket = JoinBucket(plan, 0)
+        self.base, self.log = None, []
+        self.found, self.records = Counter(), []
+
+    def take(self, columns, watermark):
+        self._restart()
+        batch = MicroBatch(packets(*columns), watermark)
+        for packet in self.bucket.advance(batch):
+            if packet.join == ARCHIVE:
+                self.records += records_of(packet)
+                continue
+            for row in from_ipc(packet.rows).to_pylist():
+                values = (row["v0"], row.get("v1"))
+                self.found[tuple(NOBODY if v is None else v for v in values)] += 1
+        self.log.append(batch)
+        self.bucket.join.check()
+
+    def _restart(self):
+        what = self.moody.choice(["on", "on", "saved", "replayed", "budget"])
+        if what == "replayed":
+            self.bucket = JoinBucket(self.plan, 0, self.base)
+            for batch in self.log:
+                self.bucket.replay(batch)
+        elif what != "on":
+            if what == "budget" and self.plan.budget and not self.plan.in_bytes:
+                self.plan = replace(self.plan, budget=self.moody.randint(1, 40))
+            self.base, self.log = self.bucket.save(), []
+            self.bucket = JoinBucket(self.plan, 0, self.base)
+
+
+def check(how, within, budget, seed, *, count=160, keys=7, **options):
+    """Expect that live results and what is owed are exact; return how many records there are."""
+    rng, moody = np.random.default_rng(seed), random.Random(seed)
+    plan = make_plan(
+        how=how,
+        within=within,
+        budget=budget,
+        goal="pairs" if how == "inner" else "rows",
+        delay=DELAY,
+        watermark=True,
+        archived=True,
+        **{"policy": "clock"} | options,
+    )
+    if how in ("semi", "anti"):
+        plan = replace(plan, output=(((0, "k", "k"), (0, "v", "v0")),))
+    live, columns = Live(plan, moody), drawn(rng, count, keys)
+    marks = np.sort(rng.integers(0, count + 1, 6))
+    for first, stop in zip([0, *marks], [*marks, count], strict=True):
+        part = tuple(column[first:stop] for column in columns)
+        seen = [columns[2][:stop][columns[0][:stop] == side] for side in (0, 1)]
+        reached = min(max(each, default=0) for each in map(list, seen)) - DELAY - 1
+        live.take(part, max(0, int(reached)))
+    live.take(tuple(column[:0] for column in columns), FAR)
+    rows = [
+        (n, {"stream": s, "keys": (k,), "time": t})
+        for s, k, t, n in zip(*map(np.ndarray.tolist, columns), strict=True)
+    ]
+    exact = Counter(exact_results(rows, within, how))
+    if how == "inner":  # rows expire as others come
+        assert live.found <= exact
+    more, less = owed(live.records, within, how)
+    assert not less - live.found
+    assert live.found + more - less == exact
+    whole = [record for record in live.records if record["left"] or record["right"]]
+    assert len(whole) == len({record["place"] for record in whole}) <= count
+    return live, sum(more.values())
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_live_and_owed_are_exact(how):
+    """A fixed case of each kind, in which much is owed."""
+    live, more = check(how, (-15, 55), 6, seed=1, count=400)
+    assert len(live.records) > 100
+    assert more > 0 or how == "anti"
+
+
+@settings(deadline=None)
+@given(
+    how=st.sampled_from(HOWS),
+    within=st.sampled_from(WINDOWS),
+    budget=st.integers(1, 30),
+    seed=st.integers(0, 2**32),
+    keys=st.integers(1, 30),
+)
+def test_live_and_owed_are_exact_whatever_comes(how, within, budget, seed, keys):
+    check(how, within, budget, seed, keys=keys)
+
+
+@pytest.mark.parametrize("policy", some(["rate", "prob", "auto"], ["rate"]))
+def test_other_policies(policy):
+    for seed in range(4):
+        check("inner", 40, 12, seed, policy=policy, count=300)
+
+
+def test_a_budget_in_bytes_holds_the_filter_too():
+    plan = make_plan(budget=60_000, in_bytes=True, archived=True, policy="clock")
+    bare = replace(plan, archived=False)
+    taken = [JoinBucket(each, 0).join.footprint.rows for each in (bare, plan)]
+    assert taken[1] < taken[0]
+    _, more = check("left", 40, 5_000, 3, in_bytes=True, count=2000)
+    assert more > 0
+
+
+def test_without_a_budget_nothing_is_archived():
+    live, _ = check("full", 40, None, 5)
+    assert not live.records
+
+
+def test_keys_that_left_are_forgotten_after_the_window():
+    hour = 3_600_000_000
+    keys = LeftKeys(1 << 12, (hour, hour))
+    some = np.arange(200)
+    keys.add(0, some, np.full(200, 100 * hour))
+    assert keys.may_match(1, some, np.full(200, 101 * hour)).all()
+    assert not keys.may_match(0, some, np.full(200, 101 * hour)).any()
+    assert not keys.may_match(1, some, np.full(200, 102 * hour)).any()
+    assert keys.may_match(1, some + 1000, np.full(200, 100 * hour)).mean() < 0.2
+    for slots in (1 << 10, 1 << 13):  # also with another budget
+        other = LeftKeys(slots, (hour, hour))
+        other.restore(keys.until)
+        assert other.may_match(1, some, np.full(200, 101 * hour)).all()
+        assert not other.may_match(1, some + 1000, np.full(200, 100 * hour)).all()
