@@ -19,9 +19,10 @@ class Folders:
                 "an archive is written and read by classic Spark, which moves folders, and not by "
                 "Spark Connect; run this where the driver is"
             )
-        self._java: Any = session._jvm
+        java: Any = session._jvm
+        self._java = java
         self.session = session
-        self._path = self._java.org.apache.hadoop.fs.Path
+        self._path = java.org.apache.hadoop.fs.Path
         self._files = self._path(root).getFileSystem(session._jsc.hadoopConfiguration())
         self.root = str(self._files.makeQualified(self._path(root)).toString()).rstrip("/")
 
