@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from ..errors import BadInput
@@ -94,6 +93,7 @@ def init(
 
 def _write_files(folder: Path) -> None:
     """Write views as Parquet, and clicks, a fifth as many, as JSON: a few customers make most."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
