@@ -13,6 +13,7 @@ from penstock.errors import BadState
 from penstock.profile.stream_profile import profile as of_arrays
 from penstock.report.profile import as_html
 from penstock.spark import ProfileStream, profile, saved_profile
+from tests.marks import some
 from tests.profile.streams import local
 from tests.spark.processes import figures, kill, start
 from tests.spark.streams import Files
@@ -91,7 +92,8 @@ def test_a_frame_that_fits_is_profiled_exactly(spark, keys):
 
 
 @pytest.mark.parametrize(
-    "kind", ["timestamp", "timestamp_ntz", "date", "int", "double", "decimal(20,3)"]
+    "kind",
+    some(["timestamp", "timestamp_ntz", "date", "int", "double", "decimal(20,3)"], ["date", "int"]),
 )
 def test_times_of_any_kind(spark, kind):
     frame = spark.range(3000).selectExpr("id", "id % 7 as a", "id % 3 as b")
@@ -106,7 +108,7 @@ def test_times_of_any_kind(spark, kind):
     assert found.bursts.seconds == (kind not in steps)
 
 
-@pytest.mark.parametrize("rows", [10_000, 100_000])
+@pytest.mark.parametrize("rows", some([10_000, 100_000], [10_000]))
 def test_rows_of_equal_times_stay_in_order(spark, rows):
     # A loop over 50 keys, read from one file: any other order would break it.
     frame = spark.range(0, 50_000, 1, 1).selectExpr("id % 50 as key", "id div 1000 as at")
