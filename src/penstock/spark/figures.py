@@ -2,7 +2,8 @@
 
 They are one struct in every progress report, so that listeners, `metrics` and the monitor read the
 same finished numbers. All of them come from one aggregate: Spark works the plan of a query out anew
-in every micro-batch, and an aggregate for each figure would take it long.
+in every micro-batch, and an aggregate for each figure would take it long. Only those of a join that
+alerts go by stand beside the struct too.
 """
 
 from collections.abc import Callable
@@ -91,12 +92,21 @@ class Counted:
 
 
 def observed(
-    packets: DataFrame, name: str, names: list[str], work: Callable[[Counted], Column]
+    packets: DataFrame,
+    name: str,
+    names: list[str],
+    work: Callable[[Counted], Column],
+    beside: dict[str, Callable[[Counted], Column]] | None = None,
 ) -> DataFrame:
-    """Let the progress of a query carry its figures; null where no bucket was called."""
+    """Let the progress of a query carry its figures; null where no bucket was called.
+
+    `beside` are those that stand beside the struct, too.
+    """
     row = F.struct("counters", "hottest")
     reports = F.collect_list(F.when(F.col("counters").isNotNull(), row))
-    return packets.observe(name, worked_out(reports, names, work).alias(FIGURES))
+    both = {FIGURES: work} | (beside or {})
+    columns = [worked_out(reports, names, each).alias(mine) for mine, each in both.items()]
+    return packets.observe(name, *columns)
 
 
 def worked_out(reports: Column, names: list[str], work: Callable[[Counted], Column]) -> Column:
@@ -128,8 +138,30 @@ def _facts(plan: JoinPlan | LookupPlan) -> Figures:
 def observed_join(packets: DataFrame, plan: JoinPlan) -> DataFrame:
     """Let the progress of a query carry the figures of a join."""
     facts = {"goal": F.lit(plan.goal)} | _facts(plan)
-    work = partial(join_figures, len(plan.inputs), facts)
-    return observed(packets, JOIN, counter_names(len(plan.inputs)), work)
+    inputs = len(plan.inputs)
+    work = partial(join_figures, inputs, facts)
+    return observed(packets, JOIN, counter_names(inputs), work, _for_alerts(inputs))
+
+
+def _for_alerts(inputs: int) -> dict[str, Callable[[Counted], Column]]:
+    """Return how the figures that alerts go by are worked out, each by itself."""
+
+    def recall(part: str, counted: Counted) -> Column:
+        return _recalls(inputs, counted)[0][part]
+
+    def row_recall(part: str, counted: Counted) -> Column:
+        return F.slice(_recalls(inputs, counted), 2, inputs)[part]
+
+    made: dict[str, Callable[[Counted], Column]] = {}
+    for end, part in PARTS.items():
+        made |= {
+            f"recall{end}": partial(recall, part),
+            f"row_recall{end}": partial(row_recall, part),
+        }
+    for name in ("late", "evicted", "refused"):
+        made[name] = partial(Counted.wholes, first=f"{name}_0", count=inputs)
+    made |= {new: partial(Counted.whole, name=name) for name, new in HELD.items()}
+    return made
 
 
 def join_figures(inputs: int, facts: Figures, counted: Counted) -> Column:
