@@ -130,7 +130,7 @@ class Sink:
             found = packets.where(f"join <> {ARCHIVE}")
             results.publish(self._unpacked(found, self.columns), f"batch={number}")
             owed = packets.where(f"join = {ARCHIVE}")
-            size = owed.agg(F.sum(F.length("packet"))).first()[0]
+            size = owed.agg(F.sum(F.length("packet"))).collect()[0][0]
             if size:
                 rows = self._unpacked(owed.coalesce(1 + size // FILE_BYTES), self.records)
                 rows = rows.withColumn("batch", F.lit(number))
@@ -173,7 +173,7 @@ def write(
         )
     session, plan = joined.sparkSession, archived.plan
     archive = Folders(session, archived.path)
-    low, high = plan.within if isinstance(plan.within, tuple) else (-plan.within, plan.within)
+    high, low = plan.reach[0], -plan.reach[1]
     info = Info(
         plan.how,
         (low, high),

@@ -236,7 +236,7 @@ def owed(
     upto = mine.upto()
     new = mine.records(upto).where(F.col("batch") > mine.done)
     time = F.min(F.coalesce(mine.time("left"), mine.time("right")))
-    rows, oldest = new.agg(F.count("*"), F.timestamp_micros(time)).first()
+    rows, oldest = new.agg(F.count("*"), F.timestamp_micros(time)).collect()[0]
     size = sum(map(mine.folders.size, mine.folder_names(upto)))
     oldest = None if oldest is None else oldest.astimezone(UTC)
     return Owed(size, rows, oldest, *_missing(told))
