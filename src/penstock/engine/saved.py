@@ -283,8 +283,8 @@ def arguments(
         if shares is None:  # states saved before there was one
             shares = [part / sum(header["budgets"]) for part in header["budgets"]]
     in_bytes = is_in_bytes(header)
-    alike = ("within", "how", "match", "window", "delay", "clock", "together", "sized", "seed")
-    alike = (*alike, "departures")
+    alike = ["within", "how", "match", "window", "delay", "clock", "together", "sized", "seed"]
+    alike.append("departures")
     # States saved before there was a choice are those of inner joins.
     return {name: header[name] for name in alike if name in header} | {
         "policy": chosen_after(header, policy, JOINING),
