@@ -89,6 +89,7 @@ def measure(spark: Any, folder: Path, kind: str, share: float, batches: int) -> 
     for side, frame in enumerate(frames):
         frame.write.options(**COMPACT).parquet(str(folder / "repacked" / f"side{side}"))
     near = f"abs(unix_micros(a.ts) - unix_micros(b.ts)) <= {work.window} * 1000000"
+    near += " and unix_micros(a.ts) > 0 and unix_micros(b.ts) > 0"  # where the watermark begins
     began = time.perf_counter()
     left, right = frames[0].alias("a"), frames[1].alias("b")
     left.join(right, [F.col("a.k") == F.col("b.k"), F.expr(near)]).select(

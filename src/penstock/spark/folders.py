@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from ..errors import BadInput
 
@@ -13,7 +13,7 @@ COMPACT = {"compression": "zstd", "parquet.writer.version": "v2"}  # places are 
 class Folders:
     """One root folder and what lies in it by name."""
 
-    def __init__(self, session: SparkSession, root: str):
+    def __init__(self, session: Any, root: str):
         if not hasattr(session, "_jvm"):
             raise BadInput(
                 "an archive is written and read by classic Spark, which moves folders, and not by "
