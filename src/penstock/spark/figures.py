@@ -96,7 +96,7 @@ def observed(
     name: str,
     names: list[str],
     work: Callable[[Counted], Column],
-    beside: dict[str, Callable[[Counted], Column]] | None = None,
+    beside: Callable[[Column], Figures] | None = None,
 ) -> DataFrame:
     """Let the progress of a query carry its figures; null where no bucket was called.
 
@@ -104,9 +104,8 @@ def observed(
     """
     row = F.struct("counters", "hottest")
     reports = F.collect_list(F.when(F.col("counters").isNotNull(), row))
-    both = {FIGURES: work} | (beside or {})
-    columns = [worked_out(reports, names, each).alias(mine) for mine, each in both.items()]
-    return packets.observe(name, *columns)
+    made = {FIGURES: worked_out(reports, names, work)} | (beside(reports) if beside else {})
+    return packets.observe(name, *(column.alias(mine) for mine, column in made.items()))
 
 
 def worked_out(reports: Column, names: list[str], work: Callable[[Counted], Column]) -> Column:
@@ -140,28 +139,26 @@ def observed_join(packets: DataFrame, plan: JoinPlan) -> DataFrame:
     facts = {"goal": F.lit(plan.goal)} | _facts(plan)
     inputs = len(plan.inputs)
     work = partial(join_figures, inputs, facts)
-    return observed(packets, JOIN, counter_names(inputs), work, _for_alerts(inputs))
+    return observed(packets, JOIN, counter_names(inputs), work, partial(_for_alerts, inputs))
 
 
-def _for_alerts(inputs: int) -> dict[str, Callable[[Counted], Column]]:
-    """Return how the figures that alerts go by are worked out, each by itself."""
+def _for_alerts(inputs: int, reports: Column) -> Figures:
+    """Return the figures that alerts go by, each worked out by itself."""
+    names = counter_names(inputs)
+
+    def total(name: str) -> Column:
+        return F.sum(F.col("counters")[names.index(name)]).cast("bigint")
 
     def recall(part: str, counted: Counted) -> Column:
         return _recalls(inputs, counted)[0][part]
 
-    def row_recall(part: str, counted: Counted) -> Column:
-        return F.slice(_recalls(inputs, counted), 2, inputs)[part]
-
-    made: dict[str, Callable[[Counted], Column]] = {}
-    for end, part in PARTS.items():
-        made |= {
-            f"recall{end}": partial(recall, part),
-            f"row_recall{end}": partial(row_recall, part),
-        }
+    made = {
+        f"recall{end}": worked_out(reports, names, partial(recall, part))
+        for end, part in PARTS.items()
+    }
     for name in ("late", "evicted", "refused"):
-        made[name] = partial(Counted.wholes, first=f"{name}_0", count=inputs)
-    made |= {new: partial(Counted.whole, name=name) for name, new in HELD.items()}
-    return made
+        made[name] = F.array(*(total(f"{name}_{stream}") for stream in range(inputs)))
+    return made | {new: total(name) for name, new in HELD.items()}
 
 
 def join_figures(inputs: int, facts: Figures, counted: Counted) -> Column:
