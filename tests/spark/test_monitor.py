@@ -70,7 +70,12 @@ def test_figures_are_served_and_kept(spark, tmp_path, streams):
     assert value(text, "penstock_query_up", query=name, kind="join") == 0
     assert value(text, "penstock_query_batch_seconds", query=name, part="queryPlanning") > 0
     # What any listener finds in the report is what `metrics` reads.
-    figures = query.lastProgress.observedMetrics["penstock"].figures
+    observed = query.lastProgress.observedMetrics["penstock"]
+    for name in ("recall", "recall_low", "recall_high", "rows_held", "bytes_held"):
+        assert observed[name] == getattr(told, name), name
+    for name in ("late", "evicted", "refused"):
+        assert tuple(observed[name]) == getattr(told, name), name
+    figures = observed.figures
     assert figures["recall"] == told.recall
     assert tuple(figures["evicted"]) == told.evicted
     # A second run goes on, and so does the history.
