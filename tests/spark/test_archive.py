@@ -51,6 +51,7 @@ def test_every_kind_and_budget(spark, tmp_path, how, share):
     check(spark, tmp_path, how, [max(2, int(alive * share))], seed=how, buckets=2)
 
 
+@pytest.mark.slow  # six steps
 def test_in_steps_each_correction_once_and_nothing_is_kept_for_long(spark, tmp_path):
     corrections = []
     for sides in archives.steps(tmp_path, seed=2):

@@ -119,6 +119,7 @@ def test_a_chain_goes_on_after_a_restart(spark, tmp_path):
     assert sum(expected.values()) > 10
 
 
+@pytest.mark.slow  # a minute
 def test_several_frames_and_then_an_aggregation(spark, tmp_path, bare):
     three = [*bare, bare[0]]
     out = join_many(three, "k", delay=DELAY, **WINDOW)

@@ -20,6 +20,7 @@ from penstock import extras
 from penstock.cli import app
 from penstock.cli.output import where_to_draw
 from penstock.errors import BadInput
+from penstock.spark.demo import archives
 from penstock.spark.demo import joins as flights
 from penstock.spark.demo import joins as run
 from penstock.spark.demo import show as demo
@@ -250,15 +251,15 @@ def test_nothing_but_the_object_on_standard_output(tmp_path):
 def test_what_was_missed_is_delivered_later(spark, tmp_path):
     streams = flights.write_streams(tmp_path / "flights", months=1, parts=2)
     stages = []
-    made = demo.deliver(spark, streams, stages.append, time.perf_counter())
+    made = archives.deliver(spark, streams, stages.append, time.perf_counter())
     assert made.is_exact
     assert sum(each.count for each in made.truth) == naive_count(streams.folder)
     assert 0.05 < made.recall(made.live) < 0.6
-    picture = tmp_path / demo.ARCHIVE_NAME
-    demo.draw_archive(made, picture)
+    picture = tmp_path / archives.NAME
+    archives.draw(made, picture)
     assert picture.stat().st_size > 10_000
-    assert "100.0%" in demo.archive_moral(made)
-    assert "equal those" in demo.archive_moral(made)
-    told = json.loads(json.dumps(demo.summarise_archive(made, picture)))
+    assert "100.0%" in archives.moral(made)
+    assert "equal those" in archives.moral(made)
+    told = json.loads(json.dumps(archives.summarise(made, picture)))
     assert told["reconciled"] == told["full"] > told["live"]
-    assert demo.archive_table(made).row_count == len(made.truth)
+    assert archives.table(made).row_count == len(made.truth)

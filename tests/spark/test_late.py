@@ -54,6 +54,7 @@ def test_the_same_late_rows_as_in_sparks_own_join(spark, tmp_path, era):
     assert sum(told.late) > 10
 
 
+@pytest.mark.slow  # two starts
 def test_late_rows_across_a_restart(spark, tmp_path):
     told = differ(spark, tmp_path, random.Random(5), ERAS["now"], stops=(3, 4))
     assert sum(told.late) > 10

@@ -154,6 +154,7 @@ def test_what_spark_describes_otherwise_after_a_restart(spark, tmp_path):
     assert found.where("pair_right.list[0] = p_right").count() == 4 * 16
 
 
+@pytest.mark.slow  # five queries
 def test_another_join_is_refused_and_the_checkpoint_lives_on(spark, tmp_path):
     sides = write(tmp_path, seed=3, files=2)
 
