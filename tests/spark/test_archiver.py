@@ -16,6 +16,7 @@ from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.marks import some
 from tests.naive.archive import owed
 from tests.naive.how import HOWS, NOBODY, exact_results
+from tests.recount import recount
 from tests.spark.plans import make_plan, packets
 
 FAR = 10**9  # microseconds; the watermark at the end
@@ -62,7 +63,7 @@ class Live:
                 values = (row["v0"], row.get("v1"))
                 self.found[tuple(NOBODY if v is None else v for v in values)] += 1
         self.log.append(batch)
-        self.bucket.join.check()
+        recount(self.bucket.join)
 
     def _restart(self):
         what = self.moody.choice(["on", "on", "saved", "replayed", "budget"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.report.history import read_histories
-from penstock.spark.monitor import KEPT, Heard, recently
+from penstock.spark.heard import KEPT, Heard, recently
 from penstock.spark.recall.estimate import SUMS, estimate
 from tests.report.made import advice, join_sample
 
