@@ -20,7 +20,6 @@ from .recall.estimate import SUMS, estimate_by
 from .runtime.join_bucket import COUNTED, counter_names
 from .runtime.lookup_bucket import AGES, LOOKUP_COUNTED, lookup_counters
 from .runtime.sharing import TOLD
-from .runtime.thin_bucket import THIN_COUNTERS
 
 FIGURES = "figures"
 JOIN, LOOKUP, THIN = "penstock", "penstock_lookup", "penstock_thin"
@@ -288,12 +287,12 @@ def _quantiles(counts: Column) -> Column:
     return bind(both, F.aggregate(counts, F.lit(0.0), lambda a, b: a + b))
 
 
-def observed_thin(packets: DataFrame, checkpoint: str | None) -> DataFrame:
-    """Let the progress of a query carry the figures of a thinning."""
-    return observed(packets, THIN, THIN_COUNTERS, partial(thin_figures, checkpoint))
+def observed_thin(packets: DataFrame, names: list[str], checkpoint: str | None) -> DataFrame:
+    """Let the progress of a query carry the figures of a thinning, whose counters have `names`."""
+    return observed(packets, THIN, names, partial(thin_figures, checkpoint))
 
 
 def thin_figures(checkpoint: str | None, counted: Counted) -> Column:
     """Return the figures of a thinning."""
-    made = {RENAMED_THIN.get(name, name): counted.whole(name) for name in THIN_COUNTERS}
+    made = {RENAMED_THIN.get(name, name): counted.whole(name) for name in counted.names}
     return struct(made | {"checkpoint": F.lit(checkpoint).cast("string")})

@@ -218,7 +218,7 @@ def _run(plan: ThinPlan, readings: DataFrame, queries: DataFrame | None) -> Data
     work = Work(ThinBucket, plan, THIN_COUNTERS)
     results = run_buckets(packets, work, readings.isStreaming)
     if readings.isStreaming:
-        results = observed_thin(results, plan.checkpoint)
+        results = observed_thin(results, THIN_COUNTERS, plan.checkpoint)
     fields = [readings.schema[name] for name in (*plan.readings.keys, str(plan.readings.time))]
     schema = T.StructType(
         [
