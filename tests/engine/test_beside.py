@@ -114,6 +114,18 @@ def test_kernels_take_over_in_the_middle_of_a_batch(awaited, monkeypatch):
 
 
 @compiled_only
+def test_after_some_rows_an_engine_waits_for_its_kernel(awaited, monkeypatch):
+    side, key, time = rows()
+    expected = Join("prob", 20, within=50).push(side, key, time).rows.tolist()
+    monkeypatch.setattr(base, "MOST_PLAIN", 2 * base.PLAIN)
+    pauses = []
+    monkeypatch.setattr(base.time, "sleep", pauses.append)
+    monkeypatch.setattr(base, "is_ready", lambda *_: len(pauses) >= 3)
+    assert Join("prob", 20, within=50).push(side, key, time).rows.tolist() == expected
+    assert pauses == [base.PAUSE] * 3
+
+
+@compiled_only
 def test_a_process_beside_leaves_kernels_in_the_folder_and_ends(tmp_path, monkeypatch):
     monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv(beside.WHEN)

@@ -7,6 +7,7 @@ only now would know nothing of how often their keys came or when they last match
 the wrong ones until it had learned.
 """
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
@@ -29,7 +30,9 @@ CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
 FIRST, FIRST_SIZED = 1024, 64  # slots to begin with
 
-PLAIN = 64  # rows taken as plain Python before asking again whether a kernel is there
+PLAIN = 64  # rows taken as plain Python before asking again whether a kernel is there,
+MOST_PLAIN = 2_048  # and in all by one engine, which then waits,
+PAUSE = 0.02  # looking again after so many seconds
 
 _ready: set[Any] = set()  # kernels that this process has compiled or loaded
 
@@ -55,6 +58,7 @@ class Engine:
     _scales: list[int]  # rows that each memory is expected to hold
     _states: tuple[Any, ...]  # of the policy, one for each memory
     _shares: tuple[float, ...] | None = None  # of the memories; None: there is one for all
+    _plain_rows = 0  # taken as plain Python so far
     is_miniature = False  # many policies in little use: kernels are not compiled for each of them
 
     def __init__(
@@ -214,16 +218,20 @@ class Engine:
         time. All do the same to the last bit.
         """
         own = compiled(self._pilot.policy)
-        if not self.is_miniature and self._is_ready(own, self._states, rest):
-            return own, self._states, NO_LIMIT
         serves_all = self.is_miniature or self.chooser is not None
-        is_awaited = is_compiled_beside(self._terms())
-        if serves_all and (not is_awaited or self._is_shared_ready(compiled(INDIRECT), rest)):
-            hooks, states = self._any_hooks()
-            return compiled(hooks), states, NO_LIMIT
-        if is_awaited:
-            return own.plain, self._states, PLAIN
-        return own, self._states, NO_LIMIT  # compiled here
+        while True:
+            if not self.is_miniature and self._is_ready(own, self._states, rest):
+                return own, self._states, NO_LIMIT
+            is_awaited = is_compiled_beside(self._terms())
+            if serves_all and (not is_awaited or self._is_shared_ready(compiled(INDIRECT), rest)):
+                hooks, states = self._any_hooks()
+                return compiled(hooks), states, NO_LIMIT
+            if not is_awaited:
+                return own, self._states, NO_LIMIT  # compiled here
+            if self._plain_rows < MOST_PLAIN:
+                self._plain_rows += PLAIN
+                return own.plain, self._states, PLAIN
+            time.sleep(PAUSE)  # to wait takes no longer, and leaves the processor free
 
     def _is_ready(self, run: Any, states: tuple[Any, ...], rest: tuple) -> bool:
         """Tell whether a kernel is compiled for these arguments."""
