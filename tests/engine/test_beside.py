@@ -143,7 +143,7 @@ def test_a_process_beside_leaves_kernels_in_the_folder_and_ends(tmp_path, monkey
 
 
 @compiled_only
-def test_a_process_beside_that_fails_is_not_waited_for(tmp_path, monkeypatch):
+def test_a_process_beside_that_fails_is_not_waited_for(monkeypatch):
     monkeypatch.delenv(beside.WHEN)
     monkeypatch.setattr(beside, "_compilers", {})
     assert beside.is_compiled_beside({"engine": "unknown"})
@@ -158,7 +158,6 @@ def test_a_first_result_waits_for_no_kernel(tmp_path):
     code = (
         "from penstock import Join\n"
         "from penstock.kernel import jit\n"
-        "wait = jit._KernelCache.save_overload\n"
         "join = Join('prob', 2, within=9)\n"
         "made = jit.used_kernels()\n"
         "print(join.push([0, 1], [7, 7], [0, 1]).rows.tolist(), jit.used_kernels() - made)\n"

@@ -17,7 +17,7 @@ from tests.marks import long, plain
 from tests.naive.how import (
     HOWS,
     MATCHES,
-    NOBODY,
+    NO_PARTNER,
     PRESERVED,
     NaiveHow,
     exact_pairs,
@@ -140,7 +140,7 @@ def taken(join, *rows):
 def test_expired_left_row_is_emitted_with_no_partner():
     join = Join(within=10, how="left")
     assert taken(join, (0, 7, 0), (0, 8, 1), (1, 7, 2)) == [(0, 2)]
-    assert taken(join, (1, 9, 30)) == [(1, NOBODY)]
+    assert taken(join, (1, 9, 30)) == [(1, NO_PARTNER)]
     assert counters_of(join)["unmatched"] == [1, 0]
     assert join.finish().rows.tolist() == []
 
@@ -148,7 +148,7 @@ def test_expired_left_row_is_emitted_with_no_partner():
 def test_evicted_left_row_is_emitted_in_the_push_that_evicts_it():
     join = Join("fifo", 1, within=10, how="left")
     assert taken(join, (0, 7, 0)) == []
-    assert taken(join, (1, 8, 1)) == [(0, NOBODY)]
+    assert taken(join, (1, 8, 1)) == [(0, NO_PARTNER)]
     assert counters_of(join)["unmatched_evicted"] == [1, 0]
 
 
@@ -157,46 +157,49 @@ def test_what_departed_and_was_not_told_is_saved():
     assert taken(join, (0, 7, 0), (0, 8, 1), (0, 9, 2)) == []
     join.resize(2)
     join = Join.restore(join.save())
-    assert results_of(join.departed()) == [(0, NOBODY)]
+    assert results_of(join.departed()) == [(0, NO_PARTNER)]
     join.resize(1)
     join = Join.restore(join.save(), budget=5)
-    assert taken(join, (1, 9, 3)) == [(2, 3), (1, NOBODY)]
+    assert taken(join, (1, 9, 3)) == [(2, 3), (1, NO_PARTNER)]
     assert counters_of(join)["unmatched_evicted"] == [2, 0]
 
 
 def test_missing_key_of_a_preserved_side_is_emitted_at_once():
     rows = (0, None, 0), (1, None, 0), (0, 7, 0)
-    assert taken(Join(within=10, how="left"), *rows) == [(0, NOBODY)]
-    assert taken(Join(within=10, how="right"), *rows) == [(NOBODY, 1)]
-    assert sorted(taken(Join(within=10, how="full"), *rows)) == [(NOBODY, 1), (0, NOBODY)]
-    assert taken(Join(within=10, how="anti"), *rows) == [(0, NOBODY)]
+    assert taken(Join(within=10, how="left"), *rows) == [(0, NO_PARTNER)]
+    assert taken(Join(within=10, how="right"), *rows) == [(NO_PARTNER, 1)]
+    assert sorted(taken(Join(within=10, how="full"), *rows)) == [(NO_PARTNER, 1), (0, NO_PARTNER)]
+    assert taken(Join(within=10, how="anti"), *rows) == [(0, NO_PARTNER)]
     assert taken(Join(within=10, how="semi"), *rows) == []
 
 
 def test_missing_key_needs_no_order():
     join = Join(within=10, how="left")
     assert taken(join, (0, 7, 9)) == []
-    assert taken(join, (0, None, 3)) == [(1, NOBODY)]
+    assert taken(join, (0, None, 3)) == [(1, NO_PARTNER)]
 
 
 def test_late_row_is_not_emitted_with_or_without_a_key():
     join = Join(within=10, how="full", delay=2)
     assert taken(join, (0, 7, 90), (1, 8, 90)) == []
-    assert taken(join, (0, None, 87), (1, 9, 87), (0, None, 88)) == [(4, NOBODY)]
+    assert taken(join, (0, None, 87), (1, 9, 87), (0, None, 88)) == [(4, NO_PARTNER)]
     told = counters_of(join)
     assert (told["late"], told["null"], told["unmatched"]) == ([0, 1], [2, 0], [1, 0])
 
 
 def test_a_left_row_that_no_later_row_can_match_is_emitted_at_once():
     join = Join(within=(-9, -2), how="left")
-    assert taken(join, (1, 7, 0), (0, 7, 1)) == [(1, NOBODY)]  # 1 apart, and a window of 2 to 9
+    assert taken(join, (1, 7, 0), (0, 7, 1)) == [(1, NO_PARTNER)]  # 1 apart, and a window of 2 to 9
     assert taken(join, (0, 7, 5)) == [(2, 0)]
     assert counters_of(join)["expired"] == [2, 0]
 
 
 def test_semi_gives_every_left_row_once():
     join = Join(within=10, how="semi")
-    assert taken(join, (0, 7, 0), (1, 7, 1), (1, 7, 2), (0, 7, 3)) == [(0, NOBODY), (3, NOBODY)]
+    assert taken(join, (0, 7, 0), (1, 7, 1), (1, 7, 2), (0, 7, 3)) == [
+        (0, NO_PARTNER),
+        (3, NO_PARTNER),
+    ]
     assert counters_of(join)["completed"] == [2, 0]
     assert join.held_rows.tolist() == [1, 2]
 
@@ -379,8 +382,8 @@ def run(policy, batches, budget, restore=(), **options):
 
 def split(found):
     """Return pairs, left rows alone and right rows alone."""
-    pairs = [(a, b) for a, b in found if NOBODY not in (a, b)]
-    return pairs, [a for a, b in found if b == NOBODY], [b for a, b in found if a == NOBODY]
+    pairs = [(a, b) for a, b in found if NO_PARTNER not in (a, b)]
+    return pairs, [a for a, b in found if b == NO_PARTNER], [b for a, b in found if a == NO_PARTNER]
 
 
 @pytest.mark.parametrize("how", HOWS)

@@ -7,7 +7,7 @@ before. Nothing here knows how the records came about.
 
 from collections import Counter
 
-from .how import NOBODY, PRESERVED, bounds_of
+from .how import NO_PARTNER, PRESERVED, bounds_of
 
 
 def settled_rows(records):
@@ -46,8 +46,8 @@ def owed(records, within, how):
         and not was_found(a, b)
     ]
     pairs = Counter((a["left"][2], b["right"][2]) for a, b in missed)
-    lonely = Counter({(a["left"][2], NOBODY) for a, _ in missed if a["alone"]})
-    lonely += Counter({(NOBODY, b["right"][2]) for _, b in missed if b["alone"]})
+    lonely = Counter({(a["left"][2], NO_PARTNER) for a, _ in missed if a["alone"]})
+    lonely += Counter({(NO_PARTNER, b["right"][2]) for _, b in missed if b["alone"]})
     if how == "semi":
         return lonely, Counter()
     return Counter() if how == "anti" else pairs, lonely if how in PRESERVED else Counter()

@@ -13,7 +13,7 @@ from .tuples import FOREVER
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 MATCHES = ("all", "first", "one")
 PRESERVED = {"left": (0,), "anti": (0,), "right": (1,), "full": (0, 1)}
-NOBODY = -1
+NO_PARTNER = -1
 
 
 def bounds_of(within):
@@ -82,7 +82,7 @@ class NaiveHow(NaiveJoin):
     # Departures
 
     def _alone(self, stream, row):
-        return (row, NOBODY) if stream == 0 else (NOBODY, row)
+        return (row, NO_PARTNER) if stream == 0 else (NO_PARTNER, row)
 
     def _depart(self, t, by_memory):
         """Take note that a row is not held any more, or never will be."""
@@ -142,7 +142,7 @@ class NaiveHow(NaiveJoin):
     def _pair(self, t, partner, results):
         left, right = (t, partner) if t.stream == 0 else (partner, t)
         if self.how == "semi":
-            results.append((0, (left.row, NOBODY)))
+            results.append((0, (left.row, NO_PARTNER)))
         elif self.how != "anti":
             results.append((0, (left.row, right.row)))
         self.counters["matched"][t.stream] += 1
@@ -176,14 +176,14 @@ def exact_results(rows, within, how):
     pairs = exact_pairs(rows, within)
     lefts, rights = ([n for n, row in rows if row["stream"] == side] for side in (0, 1))
     paired_left, paired_right = {a for a, _ in pairs}, {b for _, b in pairs}
-    alone_left = [(n, NOBODY) for n in lefts if n not in paired_left]
-    alone_right = [(NOBODY, n) for n in rights if n not in paired_right]
+    alone_left = [(n, NO_PARTNER) for n in lefts if n not in paired_left]
+    alone_right = [(NO_PARTNER, n) for n in rights if n not in paired_right]
     return {
         "inner": pairs,
         "left": pairs + alone_left,
         "right": pairs + alone_right,
         "full": pairs + alone_left + alone_right,
-        "semi": [(n, NOBODY) for n in sorted(paired_left)],
+        "semi": [(n, NO_PARTNER) for n in sorted(paired_left)],
         "anti": alone_left,
     }[how]
 

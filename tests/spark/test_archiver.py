@@ -15,7 +15,7 @@ from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.marks import some
 from tests.naive.archive import owed
-from tests.naive.how import HOWS, NOBODY, exact_results
+from tests.naive.how import HOWS, NO_PARTNER, exact_results
 from tests.recount import recount
 from tests.spark.plans import make_plan, packets
 
@@ -61,7 +61,7 @@ class Live:
                 continue
             for row in from_ipc(packet.rows).to_pylist():
                 values = (row["v0"], row.get("v1"))
-                self.found[tuple(NOBODY if v is None else v for v in values)] += 1
+                self.found[tuple(NO_PARTNER if v is None else v for v in values)] += 1
         self.log.append(batch)
         recount(self.bucket.join)
 

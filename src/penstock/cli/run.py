@@ -219,7 +219,7 @@ def _advised(pipeline: Any, spark: Any, plan: dict[str, Any], as_json: bool) -> 
 
 
 def _agreed(as_json: bool) -> bool:
-    """Ask whether to start with what was proposed; where nobody can answer, do not."""
+    """Ask whether to start with what was proposed; without a terminal, do not."""
     if as_json or not sys.stdin.isatty():
         return False
     return typer.confirm("Start with these?", default=True)
