@@ -1,0 +1,103 @@
+"""The documentation site builds without a warning, search finds pages, and no link is broken."""
+
+import re
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.patience import until
+from tests.report.browser import browser, missing
+
+ROOT = Path(__file__).resolve().parents[1]
+AT_ROOT = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+NEEDED = ("material", "mkdocstrings")
+needs_mkdocs = pytest.mark.skipif(
+    not all(map(find_spec, NEEDED)), reason="no MkDocs: pip install mkdocs-material mkdocstrings"
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site, where warnings are errors, and return its folder."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def address(site):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@needs_mkdocs
+def test_the_reference_has_the_whole_public_interface(site):
+    import penstock.spark
+
+    page = (site / "reference" / "spark" / "index.html").read_text()
+    lacking = [
+        name
+        for name in penstock.spark.__all__
+        if name != "needs" and not re.search(rf'id="penstock\.[\w.]*\b{name}"', page)
+    ]
+    assert lacking == []
+    commands = (site / "reference" / "command-line" / "index.html").read_text()
+    assert "penstock reconcile" in commands
+
+
+@needs_mkdocs
+def test_nothing_is_loaded_from_elsewhere(site):
+    loads = re.compile(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="?https?:')
+    guilty = [path for path in site.rglob("*.html") if loads.search(path.read_text())]
+    assert guilty == []
+
+
+@needs_mkdocs
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_search_finds_the_guide(address):
+    found = "return [...document.querySelectorAll('.md-search-result__link')].map(a => a.href)"
+    with browser() as window:
+        window.open(address)
+        until(lambda: window.run("return !!document.querySelector('.md-search__input')"))
+        window.run("document.querySelector('.md-search__input').focus()")
+        window.press(*"reconcile")
+        until(lambda: any("archive" in link for link in window.run(found)))
+        assert not [said for said in window.complaints() if "favicon" not in said]
+
+
+@pytest.mark.parametrize("page", [page for page in AT_ROOT if (ROOT / page).exists()])
+def test_links_of_pages_at_the_root_lead_somewhere(page):
+    place = (ROOT / page).parent
+    links = re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", (ROOT / page).read_text())
+    for link in (first or second for first, second in links):
+        path, _, anchor = link.partition("#")
+        if path.startswith(("http:", "https:")):
+            continue
+        target = place / path if path else ROOT / page
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in headings(target.read_text()), link
+
+
+def headings(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub names them."""
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
