@@ -10,7 +10,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
@@ -21,12 +20,9 @@ from penstock.kernel import order as orders
 from penstock.kernel.jit import cache_folder, jit, specialise
 from penstock.kernel.policy import Policy
 from penstock.policies.baselines import FIFO, LRU
+from tests.marks import compiled_only
 from tests.patience import until
 from tests.recount import recount
-
-compiled_only = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="there is no compiled code to keep"
-)
 
 
 @pytest.fixture
@@ -221,6 +217,7 @@ def test_a_line_is_logged_when_compiling_takes_long(base, monkeypatch, caplog, k
         monkeypatch.setenv("PENSTOCK_CACHE_DIR", "")
         cache_folder.cache_clear()
     monkeypatch.setattr(jits, "SLOW", 0.0)
+    jits.say_compiling.cache_clear()
 
     def add(number):
         return number + 9
@@ -272,7 +269,7 @@ def test_what_was_changed_on_the_way_is_not_unpickled(base, monkeypatch, sent):
     make_adder(12)(4)
     (path,) = base.rglob("*.nbc")
     parcel = jits.packed({path.name})
-    changed = {name: code[:-1] + b"?" for name, code in parcel.files.items()}
+    changed = {name: code[:-1] + bytes([code[-1] ^ 1]) for name, code in parcel.files.items()}
     path.unlink()
     jits.unpack(parcel._replace(files=changed))
     assert not sent
@@ -291,10 +288,38 @@ def test_code_for_another_machine_is_told_once_and_not_used(monkeypatch, caplog,
 # ---------------------------------------------------------------- where it is kept
 
 
-def test_the_folder_is_made_and_only_its_owner_may_write_there(base):
-    folder = cache_folder()
+def test_the_folder_is_made_for_its_owner_to_write_and_others_to_read(base):
+    before = os.umask(0o022)
+    try:
+        folder = cache_folder()
+    finally:
+        os.umask(before)
     assert folder == base / "kernels"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755, "an image is made by root, and run by none"
+
+
+@compiled_only
+def test_a_file_that_others_may_write_is_not_loaded(base):
+    make_adder(14)(4)
+    (path,) = base.rglob("*.nbc")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    path.chmod(0o666)
+    wary = make_adder(14)
+    assert wary(4) == 18
+    assert counted(wary) == (0, 1)
+
+
+@compiled_only
+def test_a_folder_that_cannot_be_written_serves_what_is_in_it(base, monkeypatch, caplog):
+    make_adder(15)(4)
+    monkeypatch.setattr(os, "access", lambda path, how: False)
+    assert not jits.are_kept()
+    again = make_adder(15)
+    assert again(4) == 19
+    assert counted(again) == (1, 0)
+    jits.say_compiling.cache_clear()
+    jits.say_compiling("something")
+    assert "in every process" in caplog.text
 
 
 def test_an_empty_name_turns_it_off(monkeypatch, base):
@@ -358,6 +383,10 @@ def test_without_a_wish_it_lies_in_the_home_or_else_in_the_temporary_folder(
     (home / "penstock").chmod(0o777)
     cache_folder.cache_clear()
     assert cache_folder().parent.parent == temporary
+    (home / "penstock").chmod(0o755)
+    cache_folder.cache_clear()
+    monkeypatch.setattr(os, "access", lambda path, how: temporary in path.parents)
+    assert cache_folder().parent.parent == temporary, "the home cannot be written"
 
 
 @compiled_only
