@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java mosquitto prometheus chromium kafka test check test-slow lint format demo bench papers lock clean
+.PHONY: help setup java mosquitto prometheus chromium kafka test check test-slow test-spark lint format demo bench papers docs lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -11,7 +11,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 
 PYTEST := $(BIN)/python -m pytest -q
 PARALLEL := -n $(WORKERS) --dist worksteal
-# The kernels' tests run twice: compiled, and as plain Python, where an index out of bounds is an error.
+# The kernels' tests run as plain Python, where an index out of bounds is an error; see tests/conftest.py.
 KERNELS := $(wildcard tests/kernel tests/policies tests/engine tests/profile/test_lossy.py \
 	tests/precision/test_simulator_kernel.py tests/precision/test_thinning.py \
 	tests/simulate/test_optimum_cache.py tests/simulate/test_skewed_repeating.py tests/bench)
@@ -42,7 +42,7 @@ kafka: setup ## find a Kafka broker and Spark's connector, or fetch them (Maven)
 
 test: setup java mosquitto prometheus chromium kafka lint ## lint, then all tests but the slow ones (about half an hour on 2 cores)
 	@echo "== tests"
-	@$(PYTEST) $(PARALLEL) -m "not slow and not spark"
+	@$(PYTEST) $(PARALLEL) -m "not slow and not spark and not uncompiled"
 ifneq ($(KERNELS),)
 	@echo "== tests of the kernels, as plain Python"
 	@NUMBA_DISABLE_JIT=1 PENSTOCK_HYPOTHESIS=nojit $(PYTEST) $(PARALLEL) -m "not slow and not spark" $(KERNELS)
@@ -56,6 +56,11 @@ check: setup ## one policy's tests, contract and twin: make check POLICY=lru
 
 test-slow: setup java ## the slow tests, which take many minutes
 	@$(TEST_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow
+	@$(PYTEST) $(PARALLEL) -m uncompiled
+
+test-spark: setup java ## the tests of joins on another Spark, beside .venv: make test-spark SPARK=4.0.2
+	@test -n "$(SPARK)" || { echo "name a version: make test-spark SPARK=4.0.2" >&2; exit 2; }
+	@scripts/test_spark.sh "$(SPARK)"
 
 lint: setup ## ruff, mypy, import-linter; the lock against pyproject.toml
 	@echo "== lint"
@@ -81,11 +86,15 @@ papers: setup ## repeat the experiments of the papers, and write docs/reproducti
 	@$(BIN)/python -m papers reproduce all --out papers/results
 	@$(BIN)/python -m papers page reproduction papers/results
 
+docs: setup ## build the documentation site into site/; warnings are errors
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site/index.html; to read it with search: $(BIN)/mkdocs serve"
+
 lock: ## write requirements.lock anew from pyproject.toml
 	@"$$(scripts/python.sh)" scripts/lock.py
 
 clean: ## remove .venv and everything else that can be made again
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log artifacts
+	@rm -rf .venv .venv-spark-* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf build dist src/*.egg-info .coverage htmlcov spark-warehouse metastore_db derby.log artifacts site
 	@rm -rf bench/results papers/results recall-by-policy.png
 	@find src tests scripts bench papers -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

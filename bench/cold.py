@@ -4,8 +4,9 @@ Every figure is the processor time of a new process, from its start, so that a b
 changes it; what a process beside compiles meanwhile is not counted, as no row waits for it. Cold:
 the cache folder is empty. Warm: the same again. The best of several runs is taken.
 
-With `--spark` a stream is joined under `auto` instead, cold and warm: seconds by the clock from the
-call of `join` to the end of the first micro-batch, of the second one, and the median of later ones.
+With `--spark` a stream is joined under `auto` instead, cold and warm, and by Spark itself: seconds
+by the clock from the call of `join` to the end of the first micro-batch, of the second one, and the
+median of later ones.
 """
 
 import argparse
@@ -54,10 +55,14 @@ SPARK = """
 import json, statistics, sys, tempfile, time
 from pathlib import Path
 
+from pyspark.sql.functions import expr
+
 sys.path.insert(0, {root!r})
 from bench.spark_streams import SCHEMAS, Workload, write_files
 from penstock.spark import join
 from penstock.spark.session import local
+
+OURS = {ours}
 
 folder, work = Path(tempfile.mkdtemp()), Workload("cold", "numeric", 20_000)
 write_files(folder, work, {batches})
@@ -70,7 +75,14 @@ sides = [
     for side in (0, 1)
 ]
 began = time.time()
-joined = join(*sides, "k", time="ts", within="100 seconds", delay="10 seconds", budget=20_000)
+if OURS:
+    joined = join(*sides, "k", time="ts", within="100 seconds", delay="10 seconds", budget=20_000)
+else:
+    left, right = (
+        side.withWatermark("ts", "10 seconds").alias(name) for name, side in zip("lr", sides)
+    )
+    bounds = "l.ts between r.ts - interval 100 seconds and r.ts + interval 100 seconds"
+    joined = left.join(right, expr(f"l.k = r.k and {{bounds}}"))
 query = joined.writeStream.format("noop").option("checkpointLocation", tempfile.mkdtemp())
 query = query.trigger(availableNow=True).start()
 first = None
@@ -104,12 +116,12 @@ def processor_time(code: str, folder: str, **environment: str) -> float:
 
 
 def measure_spark() -> dict[str, dict[str, float]]:
-    """Return the seconds of the first micro-batches, cold and warm."""
-    code = SPARK.format(root=str(ROOT), batches=BATCHES)
+    """Return the seconds of the first micro-batches, cold and warm, and of Spark's own join."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         env = os.environ | {"PENSTOCK_CACHE_DIR": folder, "PYTHONPATH": str(ROOT / "src")}
         found = {}
-        for name in ("cold", "warm"):
+        for name in ("cold", "warm", "spark"):
+            code = SPARK.format(root=str(ROOT), batches=BATCHES, ours=name != "spark")
             done = subprocess.run(
                 [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
             )

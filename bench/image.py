@@ -8,7 +8,6 @@ Time that grows with the state would show here; so would memory that the process
 
 import argparse
 import multiprocessing
-import re
 import shutil
 import statistics
 import sys
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from bench.memory import pss
 from penstock.engine import Join
 from penstock.spark.runtime.image import Image, image_folder
 
@@ -48,14 +48,6 @@ def rows(number: int, held: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(number)
     side, key = rng.integers(0, 2, BATCH), rng.integers(0, max(1, held // KEYS), BATCH)
     return side, key, number * BATCH + np.arange(BATCH)
-
-
-def pss() -> int:
-    """Return the memory of this process, with its part of what is shared."""
-    text = Path("/proc/self/smaps_rollup").read_text()
-    found = re.search(r"^Pss: +(\d+) kB", text, re.MULTILINE)
-    assert found is not None
-    return int(found[1]) << 10
 
 
 def begin(folder: Path, policy: str, held: int, payload: bool) -> int:

@@ -147,10 +147,10 @@ def _figures(case: Case, query, done: list) -> dict:
         asked = sum(batch["observedMetrics"][HABIT]["asked"] for batch in done)
         return {"calls": asked, "rows_fetched": asked, "hit_ratio": 1 - asked / case.stream.events}
     if "in the worker" in case.who:
-        told = [batch["observedMetrics"][LOOKUP]["figures"] for batch in done]
-        sums = {name: sum(row[name] for row in told) for name in ("calls", "fetched", "hits")}
+        told = [batch["observedMetrics"][LOOKUP] for batch in done]
+        sums = {name: sum(row[name] for row in told) for name in ("calls", "rows_fetched", "hits")}
         ratio = sums["hits"] / case.stream.events
-        return {"calls": sums["calls"], "rows_fetched": sums["fetched"], "hit_ratio": ratio}
+        return {"calls": sums["calls"], "rows_fetched": sums["rows_fetched"], "hit_ratio": ratio}
     told = metrics(query)
     return {
         "calls": told.calls,

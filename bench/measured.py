@@ -3,8 +3,6 @@
 from html import escape
 from typing import NamedTuple
 
-from penstock.report import page, table
-
 
 class Measured(NamedTuple):
     """A table of figures: the first column names who, the others hold what was measured."""
@@ -21,5 +19,7 @@ def as_html(title: str, about: str, parts: list[Measured]) -> str:
     >>> '<td>we</td><td class="value">7</td>' in as_html("Joins", "one minute each", [fast])
     True
     """
+    from penstock.report import page, table  # here: `bench.turns` runs with earlier versions too
+
     tables = "\n".join(table(part.head, part.rows, caption=part.title) for part in parts)
     return page(title, f'<p class="quiet">{escape(about)}</p>\n{tables}')

@@ -1,8 +1,30 @@
 """The most memory that child processes took, by what they run."""
 
+import re
 import threading
+from pathlib import Path
 
 import psutil
+
+PSS = re.compile(r"^Pss: +(\d+) kB", re.MULTILINE)
+
+
+def pss(pid: int | str = "self") -> int:
+    """Return the bytes of a process, with its part of what is shared."""
+    found = PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text())
+    return int(found[1]) << 10 if found else 0
+
+
+def workers_pss() -> list[int]:
+    """Return the bytes of each Python process below this one, by `pss`."""
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if child.name().startswith("python"):
+                found.append(pss(child.pid))
+        except (psutil.Error, OSError):  # it has just ended
+            continue
+    return found
 
 
 class Peak:

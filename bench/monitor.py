@@ -1,47 +1,39 @@
-"""What the monitor costs: the time spent on reports of ten queries, beside that of micro-batches.
+"""What the monitor costs: processor time of the driver with and without it, at ten queries.
 
-Ten joins of generated rows run at once in one session. The time of a report is that of the whole
-callback in Python: Spark's conversion of the report, the figures, the history and its file. A page
-is asked for every 2 seconds and the metrics every 5, and the time to answer counts too.
+Ten joins of generated rows run at once in one session. When all of them are warm, periods with and
+without the monitor follow each other. With it, a process asks for the page's data every 2 seconds
+and for the metrics every 5, as a browser and Prometheus do. Its cost is what the driver's Python
+process, and the threads of the JVM that hand reports over to Python, take more of the processor's
+time than without it; beside it stands the time of all micro-batches.
 
-    .venv/bin/python bench/monitor.py [--queries 10] [--batches 10] [--json PATH]
+    .venv/bin/python bench/monitor.py [--queries 10] [--seconds 30] [--json PATH]   # 4 minutes
 """
 
 import argparse
 import json
+import subprocess
+import sys
 import tempfile
-import threading
 import time
-import urllib.request
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import listener as spark_listener
 
-from penstock.report import server
 from penstock.spark import join, monitor
 from penstock.spark.session import local
 
-ASKED = {"data.json": 2.0, "metrics": 5.0}  # seconds between two requests
-
-
-class Clock:
-    """Adds up the time that calls of a function take."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-
-    def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        def timed(*args: Any, **more: Any) -> Any:
-            began = time.perf_counter()
-            try:
-                return work(*args, **more)
-            finally:
-                self.seconds.append(time.perf_counter() - began)
-
-        return timed
+ASK = """
+import sys, time, urllib.request
+for second in range(10**6):
+    for path, every in (("data.json", 2), ("metrics", 5)):
+        if second % every == 0:
+            urllib.request.urlopen(sys.argv[1] + path).read()
+    time.sleep(1)
+"""
+HANDING_OVER = ("spark-listener-group-streams", "Thread-")  # its bus, and connections of Py4J
 
 
 def start(spark: Any, number: int, folder: Path) -> Any:
@@ -62,60 +54,115 @@ def start(spark: Any, number: int, folder: Path) -> Any:
     return writer.option("checkpointLocation", str(checkpoint)).start()
 
 
-def ask(url: str, path: str, every: float, done: threading.Event) -> None:
-    """Ask as a browser or Prometheus does."""
-    while not done.wait(every):
-        with urllib.request.urlopen(url + path) as answer:
-            answer.read()
+def until_batch(running: list[Any], wanted: int) -> None:
+    """Wait until every query has run so many micro-batches."""
+    for query in running:
+        while query.recentProgress[-1:] == [] or query.lastProgress["batchId"] < wanted:
+            if query.exception():
+                raise query.exception()
+            time.sleep(1)
 
 
-def measure(queries: int, batches: int) -> dict[str, Any]:
-    """Return how long reports, answers and micro-batches took."""
-    reports, answers = Clock(), Clock()
-    callback = spark_listener.JStreamingQueryListener
-    callback.onQueryProgress = reports.around(callback.onQueryProgress)
-    server._Handler.do_GET = answers.around(server._Handler.do_GET)
-    spark = local(cores=2, memory="3g", spark_sql_streaming_numRecentProgressUpdates=batches + 50)
+class Meter:
+    """Processor time in seconds, and micro-batches so far."""
+
+    def __init__(self, spark: Any):
+        java = spark._jvm.java.lang.management.ManagementFactory
+        self.threads = java.getThreadMXBean()
+
+    def read(self) -> dict[str, float]:
+        """Return what the driver took since it started: in Python, and to hand reports over."""
+        mine = time.process_time()
+        jvm = 0
+        for each in self.threads.getThreadInfo(self.threads.getAllThreadIds()):
+            if each is not None and each.getThreadName().startswith(HANDING_OVER):
+                jvm += max(0, self.threads.getThreadCpuTime(each.getThreadId()))
+        return {"python": mine, "jvm": jvm / 1e9}
+
+
+@contextmanager
+def watched(spark: Any, is_on: bool) -> Iterator[None]:
+    """Let the monitor run, and ask it, or not."""
+    if not is_on:
+        yield
+        return
+    with monitor(spark) as watching:
+        asking = subprocess.Popen([sys.executable, "-c", ASK, watching.url])
+        try:
+            yield
+        finally:
+            asking.kill()
+            asking.wait()
+
+
+def measure(queries: int, seconds: float, rounds: int, warm: int) -> dict[str, Any]:
+    """Return what periods with and without the monitor took, and how long micro-batches were."""
+    spark = local(cores=2, memory="3g", spark_sql_streaming_numRecentProgressUpdates=10_000)
     spark.sparkContext.setLogLevel("ERROR")
-    done = threading.Event()
-    with tempfile.TemporaryDirectory() as name, monitor(spark) as watching:
+    periods = []
+    with tempfile.TemporaryDirectory() as name:
         running = [start(spark, number, Path(name)) for number in range(queries)]
-        asking = [
-            threading.Thread(target=ask, args=(watching.url, path, every, done))
-            for path, every in ASKED.items()
-        ]
-        for each in asking:
-            each.start()
-        while any((each.lastProgress or {"batchId": -1})["batchId"] < batches for each in running):
-            time.sleep(2)
-        done.set()
-        for each in asking:
-            each.join()
-        progress = [report for query in running for report in query.recentProgress]
+        until_batch(running, warm)
+        meter = Meter(spark)
+        meter.read()
+        for is_on in (False, True) * rounds:
+            with watched(spark, is_on):
+                time.sleep(3)  # connections are open, and pages loaded
+                before, began = meter.read(), time.time()
+                time.sleep(seconds)
+                took = {what: each - before[what] for what, each in meter.read().items()}
+                periods.append({"on": is_on, "from": began, "to": time.time()} | took)
+        done = [batch for query in running for batch in ended(query)]
         for each in running:
             each.stop()
     spark.stop()
-    seconds = [each.durationMs["triggerExecution"] / 1000 for each in progress]
+    for each in periods:
+        mine = [took for at, took in done if each["from"] <= at < each["to"]]
+        each |= {"batches": len(mine), "batch_seconds": sum(mine)}
+    return {"queries": queries, "periods": periods} | compared(periods)
+
+
+def ended(query: Any) -> list[tuple[float, float]]:
+    """Return when the micro-batches of a query ended, and how long they took."""
+    from datetime import datetime
+
+    found = []
+    for progress in query.recentProgress:
+        took = progress["durationMs"]["triggerExecution"] / 1000
+        found.append((datetime.fromisoformat(progress["timestamp"]).timestamp() + took, took))
+    return found
+
+
+def compared(periods: list[dict[str, Any]]) -> dict[str, float]:
+    """Return what the monitor takes more, beside the time of the micro-batches."""
+
+    def total(name: str, is_on: bool) -> float:
+        return sum(each[name] for each in periods if each["on"] == is_on)
+
+    batches = total("batch_seconds", True)
+    more = {what: total(what, True) - total(what, False) for what in ("python", "jvm")}
+    cost = sum(more.values())
     return {
-        "queries": queries,
-        "batches": len(seconds),
-        "batch_seconds": sum(seconds),
-        "report_seconds": sum(reports.seconds),
-        "reports": len(reports.seconds),
-        "answer_seconds": sum(answers.seconds),
-        "answers": len(answers.seconds),
-        "share": (sum(reports.seconds) + sum(answers.seconds)) / sum(seconds),
+        "batch_seconds": batches,
+        "reports": total("batches", True),
+        "python_seconds": more["python"],
+        "jvm_seconds": more["jvm"],
+        "share_of_batch_time": cost / batches,
+        "milliseconds_a_report": 1000 * cost / total("batches", True),
     }
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=10)
-    parser.add_argument("--batches", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=30, help="of a period")
+    parser.add_argument("--rounds", type=int, default=2, help="periods without and with it")
+    parser.add_argument("--warm", type=int, default=5, help="micro-batches before")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    found = measure(given.queries, given.batches)
+    found = measure(given.queries, given.seconds, given.rounds, given.warm)
     for what, value in found.items():
-        print(f"{what:15} {value:.4g}")
+        if what != "periods":
+            print(f"{what:22} {value:.4g}")
     if given.json:
         given.json.write_text(json.dumps(found, indent=1))

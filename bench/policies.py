@@ -4,6 +4,9 @@ One trace serves all budgets, so that only the memory differs between columns. E
 best of several stretches of the trace, after the memory has been filled: the machine is shared,
 and what it can do is closer to the best than to the mean. libCacheSim replays the same references
 from a binary trace in its own C++ loop, in the same run.
+
+With `--beside DIR` this checkout is compared with another one instead, by turns (`turns.py`), which
+takes some 5 minutes: `git worktree add ../before COMMIT; bench/policies.py --beside ../before`.
 """
 
 import argparse
@@ -21,12 +24,14 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench import turns
 from bench.measured import Measured, as_html
-from penstock import policies
-from penstock.engine import Join, Lookup
+from penstock import Join, Lookup, policies
 
 BUDGETS = (1_000, 100_000, 1_000_000)
 STRETCHES = 32
+TURNS = (1_000, 100_000)  # budgets for which two checkouts are compared,
+TURNS_LENGTH = 1_200_000  # with so many rows
 RIVALS = {"fifo": "FIFO", "lru": "LRU", "clock": "Clock", "sieve": "Sieve", "s3fifo": "S3FIFO"}
 ORACLE_ROW = np.dtype([("time", "<u4"), ("key", "<u8"), ("size", "<u4"), ("next", "<i8")])
 
@@ -130,6 +135,43 @@ def run(budgets: tuple[int, ...], length: int, names: list[str], console: Consol
     return report
 
 
+def run_beside(
+    folder: Path, budgets: tuple[int, ...], length: int, names: list[str], console: Console
+) -> dict:
+    """Measure this checkout and another one by turns, and return the report."""
+    report: dict = {"beside": str(folder), "length": length, "joining": {}, "caching": {}}
+    here, there = (turns.Checkout(each, length) for each in (turns.HERE, folder))
+    chosen = [p for p in policies.BUILT_IN if p.name in names]
+    try:
+        with Progress(console=console) as progress:
+            task = progress.add_task("by turns", total=len(chosen) * len(budgets))
+            for policy in chosen:
+                for budget in budgets:
+                    for problem in policy.problems:
+                        cell = turns.compare(here, there, problem, policy.name, budget)
+                        report[problem].setdefault(policy.name, {})[str(budget)] = cell
+                    progress.advance(task)
+    finally:
+        here.end()
+        there.end()
+    return report
+
+
+def tables_beside(report: dict, budgets: tuple[int, ...]) -> list[Measured]:
+    """Return how many times as long each policy takes here, and whether it finds the same."""
+    head = ["policy", *(f"{budget:,}" for budget in budgets), "same results"]
+    found = []
+    for problem in ("joining", "caching"):
+        rows = []
+        for name, cells in report[problem].items():
+            each = [cells[str(budget)] for budget in budgets]
+            longer = [f"{cell['longer']:.3f}" for cell in each]
+            same = all(cell["same_results"] for cell in each)
+            rows.append([name, *longer, "yes" if same else "no"])
+        found.append(Measured(f"{problem}: times as long as {report['beside']}", head, rows))
+    return found
+
+
 def tables(report: dict, budgets: tuple[int, ...]) -> list[Measured]:
     """Return the report as one table per problem."""
     head = ["policy", *(f"{budget:,}" for budget in budgets), "slower from first to last"]
@@ -179,19 +221,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="where to write the report")
     parser.add_argument("--html", type=Path, help="where to write it as a page")
-    parser.add_argument("--length", type=int, default=6_000_000, help="tuples in the trace")
-    parser.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS))
+    parser.add_argument("--length", type=int, help="tuples in the trace")
+    parser.add_argument("--budgets", type=int, nargs="+")
+    parser.add_argument("--beside", type=Path, metavar="DIR", help="another checkout, by turns")
     parser.add_argument("--policies", nargs="+", default=[p.name for p in policies.BUILT_IN])
     options = parser.parse_args()
     console = Console(stderr=True)
-    report = run(tuple(options.budgets), options.length, options.policies, console)
-    parts = tables(report, tuple(options.budgets))
+    if options.beside is not None:
+        budgets, length = tuple(options.budgets or TURNS), options.length or TURNS_LENGTH
+        folder = options.beside.resolve()
+        report = run_beside(folder, budgets, length, options.policies, console)
+        parts = tables_beside(report, budgets)
+    else:
+        budgets, length = tuple(options.budgets or BUDGETS), options.length or 6_000_000
+        report = run(budgets, length, options.policies, console)
+        parts = tables(report, budgets)
     show(parts, Console(file=sys.stdout))
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n")
     if options.html:
-        about = f"{report['length']:,} tuples on one core of {report['machine']}."
+        machine = platform.processor() or platform.machine()
+        about = f"{report['length']:,} tuples on one core of {machine}."
         options.html.write_text(as_html("Speed of every policy", about, parts), encoding="utf-8")
 
 

@@ -1,5 +1,6 @@
 """Tables and a figure of what `spark_join.py` measured."""
 
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -36,6 +37,112 @@ def show(report: dict, console: Console) -> None:
                 "" if row["recall"] is None else f"{row['recall']:.1%}",
             )
         console.print(table)
+
+
+def judge(report: dict, console: Console) -> None:
+    """Print a line for each figure that was asked for, with what was asked."""
+    groups: dict[str, list[dict]] = {}
+    for row in report["results"]:
+        groups.setdefault(row["part"], []).append(row)
+    for part, rows in groups.items():
+        for line in JUDGES.get(part, lambda _: [])(rows):
+            console.print(f"{part}: {line}", highlight=False, soft_wrap=True)
+
+
+def _beside_spark(least_memory: float, least_rocks: float) -> Callable[[list[dict]], Iterator[str]]:
+    def lines(rows: list[dict]) -> Iterator[str]:
+        for mine in _by_workload(rows):
+            took = {row["who"]: row["seconds_a_batch"] for row in mine}
+            for who in ("penstock, exact", "penstock, 10 %"):
+                if who in took:
+                    parts = [
+                        f"{name} {took[name]:.3f} s ({took[name] / took[who]:.2f} x, asked {least})"
+                        for name, least in (
+                            ("spark, in memory", least_memory),
+                            ("spark, RocksDB, format 4", least_rocks),
+                            ("penstock before, exact", 1.0),
+                        )
+                        if name in took
+                    ]
+                    where = mine[0]["workload"]["name"]
+                    yield f"{where}: {who} {took[who]:.3f} s; {', '.join(parts)}"
+
+    return lines
+
+
+def _by_workload(rows: list[dict]) -> list[list[dict]]:
+    groups: dict[str, list[dict]] = {}
+    for row in rows:
+        groups.setdefault(row["workload"]["name"], []).append(row)
+    return list(groups.values())
+
+
+def _flat(rows: list[dict]) -> Iterator[str]:
+    for row in rows:
+        seconds = row["seconds_a_batch"]
+        yield f"{row['state_rows']:,} rows held: {seconds:.3f} s, {row['state_bytes'] / 1e6:.0f} MB"
+    taken = [row["seconds_a_batch"] for row in rows]
+    yield f"longest by shortest {max(taken) / min(taken):.2f} x, asked at most 1.3"
+
+
+def _bytes(rows: list[dict]) -> Iterator[str]:
+    for row in rows:
+        written, packed = row["checkpoint_bytes"], row["packed_bytes"]
+        yield (
+            f"{row['workload']['name']}, {row['who']}: {written / 1e6:.1f} MB written in "
+            f"{len(row['seconds'])} batches, {packed / 1e6:.1f} MB packed, "
+            f"{row['shuffle_bytes'] / 1e6:.1f} MB as compressed for the shuffle: "
+            f"{written / packed:.2f} x, asked at most 3"
+        )
+
+
+def _rebuild(rows: list[dict]) -> Iterator[str]:
+    tiny = rows[0]
+    for row in rows[1:]:
+        more = row["first_seconds"] - tiny["first_seconds"]
+        held = (row["state_rows"] - tiny["state_rows"]) / 1e6
+        yield (
+            f"{row['state_rows']:,} rows held: first batch {row['first_seconds']:.2f} s, with "
+            f"{tiny['state_rows']:,} rows {tiny['first_seconds']:.2f} s: {more / held:.2f} s a "
+            "million rows, asked at most 2"
+        )
+
+
+def _workers(rows: list[dict]) -> Iterator[str]:
+    tiny_ones = {row["who"]: row for row in _by_workload(rows)[0]}
+    for row in rows[len(tiny_ones) :]:
+        tiny, image = tiny_ones[row["who"]], row["image_bytes"]
+        more = row["workers_pss_bytes"] - tiny["workers_pss_bytes"]
+        yield (
+            f"{row['who']}, {row['workers']} processes: {row['workers_pss_bytes'] / 1e6:.0f} MB "
+            f"with {row['state_rows']:,} rows, {tiny['workers_pss_bytes'] / 1e6:.0f} MB with "
+            f"{tiny['state_rows']:,} ({tiny['workers']} processes); image "
+            f"{image / 1e6:.0f} MB: {more / image:.2f} x, asked at most 1.3"
+        )
+
+
+def _profile(rows: list[dict]) -> Iterator[str]:
+    for row in rows:
+        yield f"{row['who']}: {row['seconds_a_batch'] * 1000:.0f} ms a batch, medians in ms:"
+        yield "    " + ", ".join(
+            f"{name} {spent:.0f}" for name, spent in row["milliseconds"].items()
+        )
+        for stage, spent in row["stages"].items():
+            found = ", ".join(f"{name} {value:.0f}" for name, value in spent.items() if value)
+            yield f"    {stage}: {found}"
+
+
+JUDGES: dict[str, Callable[[list[dict]], Iterable[str]]] = {
+    "large window": _beside_spark(3.5, 1.5),
+    "small batches": _beside_spark(1.0, 1.0),
+    "sizes": _beside_spark(1.0, 1.0),
+    "how": _beside_spark(1.0, 1.0),
+    "flat": _flat,
+    "bytes": _bytes,
+    "rebuild": _rebuild,
+    "workers": _workers,
+    "profile": _profile,
+}
 
 
 def _groups(report: dict) -> dict[tuple[str, str], list[dict]]:

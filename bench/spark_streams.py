@@ -30,6 +30,7 @@ class Workload:
     kind: str  # of payload: numeric or strings
     rows: int  # a micro-batch, both sides together
     window: int = 100  # seconds
+    delay: int = DELAY  # seconds
     hot: float = 0.0  # share of the rows that have one key; on the left alone, see `_keys`
     burst: int = 1  # after 20 quiet micro-batches one is so many times as large
     jump: int = 0  # seconds of silence before every fifth micro-batch
@@ -37,7 +38,7 @@ class Workload:
     @property
     def window_rows(self) -> int:
         """Rows that an exact join holds."""
-        return 2 * RATE * (self.window + DELAY)
+        return 2 * RATE * (self.window + self.delay)
 
 
 def write_files(folder: Path, work: Workload, batches: int) -> list[int]:

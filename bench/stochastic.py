@@ -63,7 +63,7 @@ def speed(budget: int, rows: int) -> float:
     join.push(side[:warm], keys.ravel()[:warm], time_of[:warm], emit=False)
     started = time.perf_counter()
     join.push(side[warm:], keys.ravel()[warm:], time_of[warm:], emit=False)
-    assert join.counters["evicted"].sum() + join.counters["refused"].sum() > 0
+    assert join.counters["evicted"].sum() + join.counters["rejected"].sum() > 0
     return (rows - warm) / (time.perf_counter() - started)
 
 

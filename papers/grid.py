@@ -17,12 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from papers.pool import Pool
 from penstock.errors import BadInput
 from penstock.kernel.jit import source_hash
 from penstock.kernel.options import check_word
 from penstock.kernel.policy import JOINING
-from penstock.simulate.comparison import Measured, measure_run
-from penstock.simulate.pool import Pool, Progress, counting
+from penstock.simulate.comparison import Measurement, Progress, counting, measure_run
 from penstock.simulate.scenario import Scenario, choose_source
 
 Given = dict[str, Any]
@@ -232,7 +232,7 @@ def simulate_cell(given: Given) -> Given:
     return figures(measure_run(scenario, [given["policy"]], given.get("run", 0))[0])
 
 
-def figures(measured: Measured) -> Given:
+def figures(measured: Measurement) -> Given:
     """Return the figures of a replay as plain values."""
     played = measured.played
     found = {

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("PENSTOCK_COMPILE", "first")  # it is compiled code that is tested
 REPEATABLE = bool(os.environ.get("CI"))
+UNCOMPILED = {("tests", "policies"), ("tests", "engine")}
 
 settings.register_profile(
     "default",
@@ -28,3 +29,18 @@ def pytest_configure(config):
     if numba.config.DISABLE_JIT:
         # Kernels count on 64-bit integers wrapping round; NumPy's scalars do so with a warning.
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what `make test` runs as plain Python only.
+
+    What a policy or an engine decides does not depend on whether it is compiled: test_beside.py
+    compares both to the last bit. To compile every kernel that the properties ask for takes longer
+    than all tests, so `make test-slow` does that.
+    """
+    if numba.config.DISABLE_JIT:
+        return
+    for item in items:
+        rooms = item.path.relative_to(item.config.rootpath).parts[:2]
+        if rooms in UNCOMPILED and not item.get_closest_marker("compiled"):
+            item.add_marker("uncompiled")

@@ -14,7 +14,7 @@ from penstock.kernel.slots import FOREVER, HELD, KEY, NONE, SIZE
 # What a policy keeps its slots in, by the name in its state, and how many there are.
 TRACKED = {
     "members": lambda state: state.members.size[0],
-    "suspects": lambda state: state.suspects.members.size[0],
+    "shortlist": lambda state: state.shortlist.members.size[0],
     "order": lambda state: state.order.ends[0, LENGTH],
     "queues": lambda state: state.queues.ends[:, LENGTH].sum(),
     "lists": lambda state: state.lists.ends[:, LENGTH].sum(),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from penstock.models import Walk
-from penstock.models.curves import Lasting
+from penstock.models.benefit import Lasting
 
 from ..theory.heeb import direct
 from .frame import Experiment, Found, judge

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from papers import grid
 from papers.grid import Given, Work
+from papers.pool import Pool
 from penstock.errors import BadInput
-from penstock.simulate.pool import Pool
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]

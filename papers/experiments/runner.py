@@ -6,8 +6,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+from papers.pool import Pool
 from penstock.errors import BadInput
-from penstock.simulate.pool import Pool
 
 from .frame import Experiment, Verdict
 from .lab import Lab, Progress, data_folder

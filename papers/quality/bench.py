@@ -5,8 +5,9 @@ from pathlib import Path
 
 from papers import grid
 from papers.grid import Given
+from papers.pool import Pool
 from penstock.errors import BadInput
-from penstock.simulate.pool import Pool, Progress
+from penstock.simulate.comparison import Progress
 
 from ..experiments.output import write_table
 from ..experiments.runner import writable

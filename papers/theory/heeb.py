@@ -3,7 +3,7 @@
 H of a tuple is the sum over all steps to come of the benefit it is expected to bring then, times
 the chance L that it is still held. `direct` is that sum. The others reach the same number from one
 that is known: from the step before (corollaries 3 and 4), or from another value's (corollary 5).
-What a policy uses are tables of H, made once for a model: `penstock/models/curves.py`.
+What a policy uses are tables of H, made once for a model: `penstock/models/benefit.py`.
 
 Source: sections 5.3 and 6.1 of Xie, Yang and Chen, "On Joining and Caching Stochastic Streams"
 (SIGMOD 2005).
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from papers.theory.benefit import caching as caching_benefit
 from penstock.errors import BadInput
 from penstock.models import Model, Now, Trend
-from penstock.models.curves import Lasting
+from penstock.models.benefit import Lasting
 from penstock.numeric import Floats
 
 

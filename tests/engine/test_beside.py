@@ -1,9 +1,9 @@
 """Rows that come before their kernel is compiled: plain Python does the same, to the last bit."""
 
+import dataclasses
 import subprocess
 import sys
 
-import numba
 import numpy as np
 import pytest
 
@@ -11,13 +11,11 @@ from penstock import policies
 from penstock.engine import Join, Lookup, base, beside, warm
 from penstock.kernel import jit as jits
 from penstock.kernel.policy import CACHING, JOINING
+from tests.marks import compiled_only
 from tests.patience import until
 from tests.recount import recount
 
 N = 400
-compiled_only = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="there is nothing to compile"
-)
 
 
 def rows(n=N):
@@ -35,7 +33,9 @@ def awaited(monkeypatch):
     asked = []
     monkeypatch.setattr(base, "_ready", set())
     monkeypatch.setattr(base, "is_ready", lambda *_: False)
-    monkeypatch.setattr(base, "is_compiled_beside", lambda terms: asked.append(terms) or True)
+    monkeypatch.setattr(
+        base, "is_compiled_beside", lambda call: asked.append(*call.arguments) or True
+    )
     return asked
 
 
@@ -109,7 +109,9 @@ def test_kernels_take_over_in_the_middle_of_a_batch(awaited, monkeypatch):
     expected = Join("prob", 20, within=50).push(side, key, time).rows.tolist()
     looks = iter(range(N))
     monkeypatch.setattr(base, "is_ready", lambda *_: next(looks) > 2)
-    assert Join("prob", 20, within=50).push(side, key, time).rows.tolist() == expected
+    join = Join("prob", 20, within=50)
+    assert join.push(side, key, time).rows.tolist() == expected
+    assert join._slow_since is None
     assert len(awaited) == N // base.PLAIN + 1 + 3
 
 
@@ -132,24 +134,110 @@ def test_a_process_beside_leaves_kernels_in_the_folder_and_ends(tmp_path, monkey
     monkeypatch.setattr(beside, "_compilers", {})
     jits.cache_folder.cache_clear()
     try:
-        assert beside.is_compiled_beside(Lookup("fifo", 2)._terms())
+        assert beside.is_compiled_beside(*warm.calls_for(Lookup("fifo", 2)))
         (compiler,) = beside._compilers.values()
         until(lambda: any(tmp_path.rglob("*.nbc")))
         compiler.process.stdin.close()
         assert compiler.process.wait() == 0
-        assert not beside.is_compiled_beside(Lookup("lru", 2)._terms()), "it has ended"
     finally:
         jits.cache_folder.cache_clear()
 
 
-@compiled_only
-def test_a_process_beside_that_fails_is_not_waited_for(monkeypatch):
+FAILS = beside.Call("builtins", "int", ("x",))
+NOTHING = beside.Call("builtins", "int", ())
+
+
+@pytest.fixture
+def no_compiler(monkeypatch):
+    """Let processes beside be started, of which there is none yet."""
     monkeypatch.delenv(beside.WHEN)
     monkeypatch.setattr(beside, "_compilers", {})
-    assert beside.is_compiled_beside({"engine": "unknown"})
+    monkeypatch.setattr(beside, "_elsewhere", set())
+
+
+@compiled_only
+def test_a_process_beside_that_fails_is_not_waited_for(no_compiler):
+    assert beside.is_compiled_beside(FAILS)
     (compiler,) = beside._compilers.values()
     assert compiler.process.wait() != 0
-    assert not beside.is_compiled_beside({"engine": "unknown"})
+    assert not beside.is_compiled_beside(FAILS)
+
+
+@compiled_only
+def test_a_process_beside_that_is_killed_is_not_waited_for(no_compiler):
+    assert beside.is_compiled_beside(NOTHING)
+    (compiler,) = beside._compilers.values()
+    compiler.process.kill()
+    compiler.process.wait()
+    assert not beside.is_compiled_beside(NOTHING)
+
+
+@compiled_only
+def test_a_process_beside_that_has_nothing_to_do_ends_and_another_takes_over(no_compiler):
+    idle = "import penstock.engine.beside as b; b.IDLE = 0.1; b.serve()"
+    made = beside.Compiler()
+    made.process.kill()
+    made.process = subprocess.Popen([sys.executable, "-c", idle], stdin=subprocess.PIPE)
+    beside._compilers[beside.os.getpid()] = made
+    assert made.process.wait() == 0
+    assert beside.is_compiled_beside(NOTHING)
+    (compiler,) = beside._compilers.values()
+    assert compiler is not made
+    compiler.process.kill()
+
+
+@compiled_only
+def test_what_another_process_has_asked_for_is_waited_for_while_its_compiler_lives(
+    no_compiler, monkeypatch
+):
+    monkeypatch.setattr(beside.subprocess, "Popen", no_process)
+    here = beside.os.getpid()  # stands for the compiler
+    beside.rely_on(beside.Elsewhere(here, frozenset([repr(NOTHING)])))
+    assert beside.is_compiled_beside(NOTHING)
+    assert not beside.is_compiled_beside(FAILS), "nobody was asked for it"
+
+
+def no_process(*_, **__):
+    raise OSError("no process can be started")
+
+
+@compiled_only
+def test_an_engine_whose_kernel_never_comes_compiles_it(awaited, monkeypatch):
+    side, key, time = rows()
+    expected = Join("prob", 20, within=50).push(side, key, time).rows.tolist()
+    monkeypatch.setattr(base, "MOST_PLAIN", base.PLAIN)
+    monkeypatch.setattr(base, "PATIENCE", 0.1)
+    assert Join("prob", 20, within=50).push(side, key, time).rows.tolist() == expected
+
+
+@compiled_only
+def test_a_line_is_logged_when_rows_wait_for_a_process_beside(awaited, monkeypatch, caplog):
+    monkeypatch.setattr(base, "SLOW", 0.0)
+    jits.say_compiling.cache_clear()
+    take(Join("prob", 20, within=50))
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith("compiling joins under prob: a few seconds, once per machine (kept in ")
+
+
+@compiled_only
+def test_a_policy_that_has_no_name_elsewhere_is_compiled_here(no_compiler, monkeypatch):
+    monkeypatch.setattr(beside.subprocess, "Popen", no_process)
+    mine = dataclasses.replace(policies.named("fifo"), name="mine")
+    found = take(Join(mine, 20, within=50))[0]
+    assert not beside._compilers
+    assert found == take(Join("fifo", 20, within=50))[0]
+    named_alike = dataclasses.replace(mine, name="lru")
+    assert not policies.is_named(named_alike)
+    assert policies.is_named(policies.named("lru"))
+
+
+@compiled_only
+def test_miniatures_whose_kernel_is_ready_start_no_process(no_compiler, monkeypatch):
+    engine = Join(budget=20, within=50)
+    warm.prepare(Join(budget=20, within=50))
+    monkeypatch.setattr(beside.subprocess, "Popen", no_process)
+    take(engine)
+    assert not beside._compilers
 
 
 @compiled_only
@@ -176,9 +264,9 @@ def test_a_first_result_waits_for_no_kernel(tmp_path):
 def test_a_process_beside_starts_no_other(monkeypatch):
     monkeypatch.setenv(beside.IS_BESIDE, "1")
     monkeypatch.delenv(beside.WHEN)
-    assert not beside.is_compiled_beside({})
+    assert not beside.is_compiled_beside(NOTHING)
 
 
 def test_terms_are_all_that_a_kernel_depends_on():
     for terms in (Join(within=3)._terms(), Lookup("fifo", 2)._terms()):
-        warm.compile_for(warm.json.dumps(terms))
+        warm.compile_for(terms)

@@ -97,11 +97,11 @@ def cases(draw, most=60, nulls=True):
 def assert_conserved(join) -> None:
     """Expect that every row that arrived is accounted for once."""
     told = join.counters
-    left = ("late", "null", "dropped", "expired", "evicted", "refused", "completed")
+    left = ("late", "null", "dropped", "expired", "evicted", "rejected", "completed")
     held = np.bincount(join.tuples["stream"], minlength=2)
     assert (sum(told[name] for name in left) + held).tolist() == told["arrived"].tolist()
     assert (told["unmatched_evicted"] <= told["unmatched"]).all()
-    assert (told["unmatched_evicted"] <= told["evicted"] + told["refused"]).all()
+    assert (told["unmatched_evicted"] <= told["evicted"] + told["rejected"]).all()
 
 
 def assert_same(real: Join, twin: NaiveHow) -> None:

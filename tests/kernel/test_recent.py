@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel.history import make_recent, note_arrival, weigh
 from penstock.kernel.jit import kernel
+from penstock.kernel.recent import make_recent, note_arrival, weigh
 
 
 @kernel

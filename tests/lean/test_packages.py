@@ -245,7 +245,7 @@ query = found.writeStream.format("noop").trigger(availableNow=True).start()
 query.awaitTermination()
 figures = metrics(query)
 assert figures.matches > 0
-assert set(figures.ruling.buckets) == {"newest"}, figures.ruling
+assert set(figures.in_force.buckets) == {"newest"}, figures.in_force
 """
 
 

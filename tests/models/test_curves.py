@@ -9,7 +9,7 @@ from papers.theory.heeb import direct
 from penstock.errors import BadInput
 from penstock.kernel.gains import LEVEL, LOW, PERIOD, SLOPE, STATIONARY, STEP, X_LOW, X_STEP
 from penstock.models import Ar1, Discrete, Now, Seasonal, Stationary, Trend, Walk
-from penstock.models.curves import Lasting, tabulate
+from penstock.models.benefit import Lasting, tabulate
 from tests.models.known import Known
 
 EXP = [Lasting("exp", alpha) for alpha in (1.0, 7.5, 40.0)]

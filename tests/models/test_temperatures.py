@@ -30,8 +30,7 @@ def test_the_papers_autoregression(tenths):
 
 
 def test_the_year_explains_more(tenths):
-    choice = best(tenths, period=365.25)
-    fit = choice.fit
+    fit = best(tenths, period=365.25)
     assert isinstance(fit.model, Seasonal)
     assert len(fit.model.cosines) == 2
     assert (round(fit.model.phi, 2), round(fit.model.sigma / 10, 2)) == (0.44, 3.87)

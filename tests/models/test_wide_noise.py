@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from penstock.kernel.gains import LOW, STEP
-from penstock.models import Discrete, Trend, curves
-from penstock.models.curves import Lasting, tabulate
+from penstock.models import Discrete, Trend, benefit
+from penstock.models.benefit import Lasting, tabulate
 
 LASTINGS = [Lasting("exp", 7.5), Lasting("exp", 300.0), Lasting("fixed", 100)]
 NOISE = Discrete.normal(200, 600)
@@ -23,7 +23,7 @@ def read(table, layer, offset):
 def test_coarse_as_exact(slope, caching, monkeypatch):
     model = Trend(slope, 2.25, NOISE)
     coarse = tabulate(model, LASTINGS, caching)
-    monkeypatch.setattr(curves, "WIDE_POINTS", len(NOISE.mass))
+    monkeypatch.setattr(benefit, "WIDE_POINTS", len(NOISE.mass))
     exact = tabulate(model, LASTINGS, caching)
     assert len(exact.worth[0, 0, 0]) != len(coarse.worth[0, 0, 0])
     offsets = np.arange(-700, 700)
@@ -45,10 +45,10 @@ def test_it_looks_ahead_until_the_line_has_passed():
 
 def test_a_table_does_not_grow_with_the_noise():
     sizes = {
-        curves.tabulate(Trend(0.1, 0, Discrete.uniform(bound)), LASTINGS).worth.size
+        benefit.tabulate(Trend(0.1, 0, Discrete.uniform(bound)), LASTINGS).worth.size
         for bound in (100_000, 1_000_000)
     }
-    assert max(sizes) <= 3 * (3 * curves.WIDE_POINTS + 1)
+    assert max(sizes) <= 3 * (3 * benefit.WIDE_POINTS + 1)
 
 
 @pytest.mark.parametrize(

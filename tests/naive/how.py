@@ -119,10 +119,10 @@ class NaiveHow(NaiveJoin):
         if t.stream in self.single and t in self.matched:
             self.counters["completed"][t.stream] += 1
             return
-        refused = self.counters["refused"][t.stream]
+        before = self.counters["rejected"][t.stream]
         super()._keep(t, clock)
         if t not in self.held:
-            self._depart(t, by_memory=self.counters["refused"][t.stream] > refused)
+            self._depart(t, by_memory=self.counters["rejected"][t.stream] > before)
 
     # Matching
 

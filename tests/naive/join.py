@@ -19,7 +19,7 @@ from .standings import Standings
 from .tuples import FOREVER, Tuple
 
 COUNTERS = (
-    *("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "refused"),
+    *("arrived", "dropped", "late", "null", "matched", "expired", "evicted", "rejected"),
     *("rows_matched", "completed", "unmatched", "unmatched_evicted"),  # the last three: how.py
 )
 ROWS = 65_536  # that are expected where the budget does not tell
@@ -316,7 +316,7 @@ class NaiveJoin:
             self.counters["expired"][t.stream] += 1
             return
         if not self._make_room(t):
-            self.counters["refused"][t.stream] += 1
+            self.counters["rejected"][t.stream] += 1
             return
         self.held.append(t)
         if self.standings:

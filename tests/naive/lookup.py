@@ -21,7 +21,7 @@ class NaiveLookup:
         self.budget = budget
         self.sized = sized
         self.held = []  # in order of insertion
-        self.counters = dict.fromkeys(("arrived", "hits", "misses", "evicted", "refused"), 0)
+        self.counters = dict.fromkeys(("arrived", "hits", "misses", "evicted", "rejected"), 0)
 
     @property
     def attained(self):
@@ -63,7 +63,7 @@ class NaiveLookup:
 
     def _offer(self, t, now):
         if not self._make_room(t, now):
-            self.counters["refused"] += 1
+            self.counters["rejected"] += 1
             return
         self.held.append(t)
         self.policy.insert(t, now)

@@ -222,7 +222,7 @@ def test_sized_tuples_may_need_several_victims():
     join.push([row(1, 2, 3, size=11), row(1, 2, 4, size=3)])
     assert rows_held(join) == [2, 4]
     assert join.counters["evicted"] == [2, 0]
-    assert join.counters["refused"] == [0, 1]
+    assert join.counters["rejected"] == [0, 1]
 
 
 def test_the_dead_leave_before_anybody_is_evicted():
@@ -346,7 +346,7 @@ def test_prob_refuses_what_never_joined():
     assert rows_held(join) == [1, 2]
     # row 1 was matched and now scores 1: a newcomer that scores 0 is refused
     join.push([row(0, 9, 3)])
-    assert join.counters["refused"] == [1, 0]
+    assert join.counters["rejected"] == [1, 0]
     # 8 came twice on stream 0 and once on stream 1: the newcomer 1, as row 1; the older goes
     join.push([row(0, 8, 4)])
     assert rows_held(join) == [2, 4]
@@ -372,7 +372,7 @@ def test_life_weighs_chance_by_lifetime_left():
     assert join.counters["expired"] == [0, 3]
     # at time 10 row 0 scores 1 x 2 and row 1 scores 2 x 1; 9 was never seen: it scores 0
     join.push([row(0, 9, 10, end=99)])
-    assert join.counters["refused"] == [1, 0]
+    assert join.counters["rejected"] == [1, 0]
     join.push([row(0, 7, 10, end=11)])  # scores 2 too: all tie and the older goes
     assert rows_held(join) == [1, 6]
 
@@ -431,7 +431,7 @@ def test_rand_draws_the_newcomer_too():
     join = NaiveJoin(factory("rand"), 2)
     join.push([row(0, 1, 0), row(0, 2, 1), row(0, 3, 2)])
     assert rows_held(join) == [0, 1]
-    assert join.counters["refused"] == [1, 0]
+    assert join.counters["rejected"] == [1, 0]
     join.push([row(0, 4, 3)])
     assert rows_held(join) == [0, 3]
     # always: 0.883 of 2 is the second
@@ -640,7 +640,7 @@ def test_every_policy_keeps_the_budget_and_loses_nothing_uncounted(name, arrival
     assert whole.push(rows) == parts.push(rows[:cut]) + parts.push(rows[cut:])
     assert rows_held(whole) == rows_held(parts)
     assert len(whole.held) <= budget
-    left = sum(sum(whole.counters[name]) for name in ("expired", "evicted", "refused"))
+    left = sum(sum(whole.counters[name]) for name in ("expired", "evicted", "rejected"))
     assert left + len(whole.held) == len(rows)
 
 

@@ -1,9 +1,9 @@
 import pytest
 
 from papers.grid import cut, simulate_cell, sweep
+from papers.pool import Pool
 from penstock.errors import BadInput
 from penstock.simulate.comparison import compare
-from penstock.simulate.pool import Pool
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.workloads import Generated
 from tests.papers.work import die_once, double

@@ -11,7 +11,7 @@ from papers.theory.benefit import joining as joining_benefit
 from papers.theory.dominance import dominates, strongly_dominates
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Now, Stationary, Trend, Walk
-from penstock.models.curves import Lasting, alpha_of
+from penstock.models.benefit import Lasting, alpha_of
 from tests.naive import heeb as naive
 from tests.naive import models as naive_models
 

@@ -19,7 +19,7 @@ def test_the_oldest_stays_until_it_has_reached_the_age():
     assert join.held_rows.tolist() == [0]
     join.push(side=[0], key=[3], time=[3])
     assert join.held_rows.tolist() == [2]
-    assert join.counters["refused"].tolist() == [1, 0]
+    assert join.counters["rejected"].tolist() == [1, 0]
 
 
 def test_the_age_is_learned_from_when_matches_come():
@@ -41,7 +41,7 @@ def test_the_age_is_learned_from_when_matches_come():
     # at 5121 the oldest is 11 old and goes; at 5124 row 1024 is only 4 old; at 5125 it is 5
     join.push(side=[0, 0, 0], key=[901, 902, 903], time=[5121, 5124, 5125], end=[5999] * 3)
     assert join.held_rows.tolist() == [1025, 1027]
-    assert join.counters["refused"].tolist() == [1, 0]
+    assert join.counters["rejected"].tolist() == [1, 0]
 
 
 @given(rows=streams(ends=True), budget=st.integers(1, 8))
@@ -73,7 +73,7 @@ def test_learns_as_its_twin(seed):
     batches = [rows[at : at + 500] for at in range(0, n, 500)]
     join = assert_same_join("age", batches, 30, restore=True, within=300)
     assert join._states[0].best[0] > 26
-    assert sum(join.counters["refused"]) > 0
+    assert sum(join.counters["rejected"]) > 0
 
 
 @pytest.mark.parametrize(

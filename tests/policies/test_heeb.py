@@ -11,7 +11,7 @@ from papers.theory.sampling import sample
 from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
 from penstock.models import Ar1, Discrete, Seasonal, Stationary, Trend, Walk
-from penstock.models.curves import WALK_AHEAD, Lasting
+from penstock.models.benefit import WALK_AHEAD, Lasting
 from penstock.policies import BUILT_IN
 from tests.marks import long, plain
 from tests.naive import models as naive

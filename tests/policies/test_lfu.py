@@ -40,7 +40,7 @@ def test_a_newcomer_may_have_to_compete():
     # 1 was asked for twice. The first 2 has one reference and is refused; the second has two, a
     # tie, and is let in, so the third is a hit. Without memory every newcomer has one reference,
     # and is refused for ever. Where nobody competes, the second 2 is a hit already.
-    for policy, hits, refused in (
+    for policy, hits, rejected in (
         ("lfu:admit=compete", ".h..h", 1),
         ("lfu:admit=compete,perfect=no", ".h...", 3),
         ("lfu", ".h.hh", 0),
@@ -48,7 +48,7 @@ def test_a_newcomer_may_have_to_compete():
         cache = Lookup(policy, 1)
         said = "".join("h" if hit else "." for hit in cache.push([1, 1, 2, 2, 2]).hit)
         assert said == hits
-        assert cache.counters["refused"] == refused
+        assert cache.counters["rejected"] == rejected
 
 
 def test_a_join_counts_what_the_other_side_asked_for():
@@ -62,7 +62,7 @@ def test_a_join_counts_what_the_other_side_asked_for():
     # where newcomers compete, row 3 is refused, and row 4 ties with row 0
     join = Join("lfu:admit=compete", 2, within=100)
     assert join.push(**rows).rows.tolist() == [[0, 2], [4, 2]]
-    assert join.counters["refused"].tolist() == [0, 1]
+    assert join.counters["rejected"].tolist() == [0, 1]
     assert join.held_rows.tolist() == [2, 4]
 
 

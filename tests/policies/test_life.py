@@ -29,7 +29,7 @@ def test_a_likely_tuple_goes_when_its_time_is_short():
         end=[12, 10, 1, 2, 3, 99, 10, 11, 10],
     )
     assert join.held_rows.tolist() == [0, 7, 8]
-    assert join.counters["refused"].tolist() == [0, 0]
+    assert join.counters["rejected"].tolist() == [0, 0]
 
 
 def test_scores_fall_as_time_goes_by():

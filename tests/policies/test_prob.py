@@ -18,7 +18,7 @@ def test_at_equal_odds_the_newcomer_stays_and_the_oldest_goes():
     join = Join("prob", 2, within=100)
     join.push(side=[0, 0, 0, 0], key=[1, 2, 3, 4], time=range(4))
     assert join.held_rows.tolist() == [2, 3]
-    assert join.counters["refused"].tolist() == [0, 0]
+    assert join.counters["rejected"].tolist() == [0, 0]
 
 
 def test_who_has_never_found_a_partner_is_refused():
@@ -28,7 +28,7 @@ def test_who_has_never_found_a_partner_is_refused():
     join = Join("prob", 2, within=100)
     rows = {"side": [0, 0, 1, 0, 0], "key": [7, 8, 8, 9, 8], "time": range(5)}
     assert join.push(**rows).rows.tolist() == [[1, 2], [4, 2]]
-    assert join.counters["refused"].tolist() == [1, 0]
+    assert join.counters["rejected"].tolist() == [1, 0]
     assert join.held_rows.tolist() == [2, 4]
     # where newcomers always come in, row 3 pushes out row 1, and is pushed out by row 4
     join = Join("prob:admit=always", 2, within=100)
@@ -52,7 +52,7 @@ def test_a_cache_keeps_what_was_asked_for_most():
     assert cache.resident.tolist() == [1]
     cache.push([2])
     assert cache.resident.tolist() == [2]
-    assert cache.counters["refused"] == 1
+    assert cache.counters["rejected"] == 1
 
 
 @given(rows=streams(ends=True), budget=st.integers(1, 8), admit=ADMIT)

@@ -22,7 +22,7 @@ def test_a_draw_names_a_place_and_the_last_fills_the_gap():
     join = Join("rand", 3, within=100)
     join.push(side=[0] * 8, key=range(8), time=range(8))
     assert join.held_rows.tolist() == [2, 5, 7]
-    assert join.counters["refused"].tolist() == [2, 0]
+    assert join.counters["rejected"].tolist() == [2, 0]
 
 
 def test_always_draws_from_the_held_alone():
@@ -31,7 +31,7 @@ def test_always_draws_from_the_held_alone():
     join = Join("rand:admit=always", 3, within=100)
     join.push(side=[0] * 6, key=range(6), time=range(6))
     assert join.held_rows.tolist() == [3, 4, 5]
-    assert join.counters["refused"].tolist() == [0, 0]
+    assert join.counters["rejected"].tolist() == [0, 0]
 
 
 def test_a_cache_draws_in_the_same_way():
@@ -45,7 +45,7 @@ def test_a_cache_draws_in_the_same_way():
 def test_everybody_is_as_likely_to_go(admit, chance):
     cache = Lookup(f"rand:admit={admit}", 4, seed=11)
     out = cache.push(np.arange(10_000))
-    assert cache.counters["refused"] == pytest.approx(chance * 10_000, rel=0.05)
+    assert cache.counters["rejected"] == pytest.approx(chance * 10_000, rel=0.05)
     lives = np.flatnonzero(out.evicted) - out.victim[out.evicted]  # a key is when it came
     # a life ends at each arrival with the same chance, so it lasts 1 / chance on average: who is
     # kept with chance 4/5 goes with 1/5, who is always kept goes with 1/4
@@ -59,7 +59,7 @@ def test_of_a_step_taken_together_all_newcomers_are_as_likely_to_stay():
     join = Join("rand", 1, within=100, together=True)
     join.push(side=[0, 0, 0, 0], key=[1, 2, 3, 4], time=[0, 1, 1, 1])
     assert join.held_rows.tolist() == [3]
-    assert join.counters["refused"].tolist() == [2, 0]
+    assert join.counters["rejected"].tolist() == [2, 0]
     # at another time the count begins anew: 0.971 of two is the newcomer, 0.106 of three is not
     join.push(side=[0, 0], key=[5, 6], time=[2, 2])
     assert join.held_rows.tolist() == [5]

@@ -28,7 +28,7 @@ def test_how_long_the_past_counts_decides():
     cache = Lookup("rate:half_life=inf", 1)
     assert not cache.push([1, 1, 1, 2, 2]).hit.tolist()[-1]
     assert cache.resident.tolist() == [1]
-    assert cache.counters["refused"] == 2
+    assert cache.counters["rejected"] == 2
 
 
 def test_what_is_known_of_a_key_outlives_its_tuples():

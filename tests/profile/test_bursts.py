@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import BadInput
-from penstock.profile.bursts import Arrivals, bins_of, bursts
+from penstock.profile.bursts import BinnedTimes, bins_of, bursts
 from penstock.profile.sketch import survey
 
 
@@ -91,7 +91,7 @@ def test_refuses(times, said):
 
 
 def filled(times, cuts=1, most=1 << 20, expected=False):
-    clock = Arrivals(most)
+    clock = BinnedTimes(most)
     for part in np.array_split(times, cuts):
         seen = survey(part, 0)
         if expected:
@@ -127,4 +127,4 @@ def test_bins_count_every_time_whatever_the_order(times, cuts):
 
 def test_a_clock_that_stands_still_tells_nothing():
     assert filled(np.full(10, 7)).bursts() is None
-    assert Arrivals(8).bursts() is None
+    assert BinnedTimes(8).bursts() is None

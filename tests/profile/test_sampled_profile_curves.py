@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.numeric import Estimate
-from penstock.profile.distances import Curve, distances, reuse
+from penstock.profile.distances import DistanceCurve, distances, reuse
 from penstock.profile.popularity import fit_zipf
 from penstock.profile.ranked import link, permuted, rank_keys
 from penstock.profile.sampled_profile import _apart, joined, random_order, short_depths, short_gaps
@@ -51,7 +51,8 @@ def test_a_curve_of_everything_is_exact():
     runs = stretches(*np.split(keys, 20))
     end = Estimate(1 - len(np.unique(keys)) / len(keys), 0.0)
     short = short_gaps(runs, 100)
-    curve = joined(Curve, short, bins, groups, end, len(keys), rows_known=1.0, keys_known=1.0)
+    known = {"rows_known": 1.0, "keys_known": 1.0}
+    curve = joined(DistanceCurve, short, bins, groups, end, len(keys), **known)
     far = LAST[(LAST > 100) & (len(true.part) > LAST)]
     assert not curve.margin.any()
     # Between both parts the runs, which lack what came before them, decide.
@@ -65,7 +66,7 @@ def test_where_no_long_distance_was_sampled_the_error_says_so():
     count, told = np.array([[0.0, 30.0], [0.0, 34.0]]), np.array([100.0, 100.0])
     end = Estimate(0.9, 0.0)
     groups = np.stack([nothing] * 2)
-    curve = joined(Curve, (count, told), nothing, groups, end, 999, 0.1, 0.1)
+    curve = joined(DistanceCurve, (count, told), nothing, groups, end, 999, 0.1, 0.1)
     assert curve.at.tolist() == [0, 1]
     assert curve.margin[-1] > 0.1
 

@@ -66,12 +66,12 @@ def join_sample(number, at, arrivals=1000.0, recall=0.93, before=None, **more):
     """Return a sample of a join after so many micro-batches, each of `arrivals` rows a side."""
     last = before["figures"] if before else None
     evicted = 0.4 * arrivals
-    grown = {"arrived": arrivals, "late": 1.0, "evicted": evicted, "refused": 0.1 * evicted}
+    grown = {"arrived": arrivals, "late": 1.0, "evicted": evicted, "rejected": 0.1 * evicted}
     totals = {
         name: [round((last[name][side] if last else 0) + each) for side in (0, 1)]
         for name, each in grown.items()
     }
-    ruling = {"buckets": {"rate": 3, "prob": 1}, "scores": {"lru": 0.91, "gdj": 0.97}}
+    in_force = {"buckets": {"rate": 3, "prob": 1}, "scores": {"lru": 0.91, "gdj": 0.97}}
     figures = totals | {
         "matches": (last["matches"] if last else 0) + round(arrivals * recall),
         "recall": recall + 0.02,
@@ -91,7 +91,7 @@ def join_sample(number, at, arrivals=1000.0, recall=0.93, before=None, **more):
             {"key": "<script>alert(1)</script>", "share": 0.12},
             {"key": "b", "share": 0.1},
         ],
-        "ruling": ruling | {"switches": 2},
+        "in_force": in_force | {"switches": 2},
     }
     seconds = {"addBatch": 1.2, "queryPlanning": 0.1, "walCommit": 0.05, "latestOffset": 0.02}
     recent = {"recall": recall, "low": recall - 0.03, "high": recall + 0.03}
@@ -130,12 +130,12 @@ def _sample(number, figures):
 def lookup_sample(number):
     """Return a sample of a lookup."""
     counted = ("events", "hits", "misses", "found", "calls", "retries", "keys_asked", "evicted")
-    figures = dict.fromkeys((*counted, "refused", "expired"), 50 * (number + 1))
-    ruling = {"buckets": {"lru": 2}, "scores": {}, "switches": 0}
+    figures = dict.fromkeys((*counted, "rejected", "expired"), 50 * (number + 1))
+    in_force = {"buckets": {"lru": 2}, "scores": {}, "switches": 0}
     held = {"rows_held": 80, "bytes_held": 800, "budget": 100, "in_bytes": False}
     ages = {"staleness_p50": 0.2, "staleness_p99": None}
     return _sample(
-        number, figures | held | ages | {"ruling": ruling, "policy": "lru", "null_keys": 0}
+        number, figures | held | ages | {"in_force": in_force, "policy": "lru", "null_keys": 0}
     )
 
 

@@ -58,12 +58,26 @@ def test_a_history_is_bounded_and_keeps_its_whole_course():
 def test_a_history_survives_a_restart_and_a_line_that_was_cut_off(tmp_path):
     path = tmp_path / "checkpoint" / "penstock" / "join.jsonl"
     before = course(count=MOST + 10, path=path)
+    damage = ["[]", "7", '{"figures": 1}', '{"at": "x", "figures": {}}', "\x00\x7f", '{"at": 17']
     with path.open("a") as file:
-        file.write('{"at": 17')
+        file.write("\n".join(damage))
     [after] = read_histories(str(tmp_path / "checkpoint"))
     assert after.samples == before.samples
     assert after.about["name"] == ABOUT["name"]
     assert path.stat().st_size < 1_000_000
+    # A new run begins a new line, and says at once that it runs.
+    again = History(ABOUT | {"run": "2"}, path)
+    again.add(after.samples[-1] | {"at": after.samples[-1]["at"] + 1})
+    [read] = read_histories(str(tmp_path / "checkpoint"))
+    assert (read.about["run"], len(read.samples)) == ("2", len(after.samples) + 1)
+
+
+def test_a_history_of_another_format_is_not_read(tmp_path):
+    path = tmp_path / "penstock" / "join.jsonl"
+    course(count=3, path=path)
+    path.write_text(path.read_text().replace('"format": 1', '"format": 0'))
+    with pytest.raises(BadInput, match="has no history of a query"):
+        read_histories(str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -135,6 +149,15 @@ def test_what_prometheus_reads_has_values_and_units():
     assert values["penstock_query_up", name, None] == 1
     assert values["penstock_lookup_hits_total", "lookup", None] > 0
     assert values["penstock_thin_readings_total", "thin", None] > 0
+
+
+def test_no_series_is_told_twice_of_a_query_that_joins_and_looks_up():
+    made = every_kind()
+    for each in made:
+        each.history.about |= {"name": "both", "id": "7f"}
+    series = [line.rpartition(" ")[0] for line in exposition(made).decode().splitlines()]
+    series = [each for each in series if not each.startswith("#")]
+    assert len(series) == len(set(series)) > 50
 
 
 @pytest.mark.parametrize("file", ["grafana.json", "alerts.yml"])
@@ -225,3 +248,19 @@ def test_a_port_that_is_taken(serve):
     port = int(serve().url.rpartition(":")[2].strip("/"))
     with pytest.raises(BadInput, match=f"cannot listen on 127.0.0.1:{port}"):
         serve(port=port)
+
+
+def test_what_an_archive_owes_is_told():
+    pairs = {"owed_pairs": 1234.0, "owed_pairs_low": 1000.0, "owed_pairs_high": 1500.0}
+    history = History(ABOUT | {"error": None})
+    history.add(sample_of(0, 10.0, owed_bytes=2_500_000, owed_seconds=7200.0, **pairs))
+    one = Watched(history, history.samples[-1])
+    told = exposition([one]).decode()
+    for name, value in {
+        "results": "1234.0",
+        "bytes": "2.5e+06",
+        "oldest_seconds": "7200.0",
+    }.items():
+        assert re.search(rf"^penstock_join_owed_{name}{{.*}} {re.escape(value)}$", told, re.M)
+    assert "about 1,234 results, for 2.0 hours" in json.dumps(data_of([one], ""))
+    assert "penstock_join_owed_bytes{" not in exposition([watched(count=2)]).decode()

@@ -1,16 +1,11 @@
-import signal
-import threading
-
 import pytest
 
 from penstock.errors import BadInput
 from penstock.simulate.comparison import compare, summarise
 from penstock.simulate.distortion import Distortion, exact_tally, tally
 from penstock.simulate.player import suitable
-from penstock.simulate.pool import _interrupts_delayed
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.workloads import Generated
-from tests.signals import handled
 
 TOWER = Scenario(Generated("tower", 400), "joining", 10)
 
@@ -114,37 +109,3 @@ def test_of_nothing_nothing_is_missed():
     assert report["policies"][0]["full"]["mean"] == 0
     assert report["policies"][0]["recall"]["mean"] == 1.0
     assert report["policies"][0]["results"] == {"mean": 0.0, "std": 0.0}
-
-
-def start_interrupted(number=signal.SIGINT) -> list[str]:
-    """Start workers as the pool does, with a Ctrl-C in between; return what came of it."""
-    steps, go = [], threading.Event()
-
-    def get_it():  # a signal to the process may be delivered to any thread that was there before
-        go.wait()
-        signal.raise_signal(number)
-
-    other = threading.Thread(target=get_it)
-    other.start()
-    try:
-        with _interrupts_delayed():
-            go.set()
-            other.join()
-            signal.raise_signal(number)
-            steps.append("workers have started")
-        steps.append("work goes on")
-    except KeyboardInterrupt:
-        steps.append("interrupted")
-    return steps
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_that_comes_while_workers_start_is_not_lost(number):
-    with handled(number, signal.default_int_handler):
-        assert start_interrupted(number) == ["workers have started", "interrupted"]
-
-
-def test_an_ignored_interrupt_stays_ignored_while_workers_start():
-    with handled(signal.SIGINT, signal.SIG_IGN):
-        assert start_interrupted() == ["workers have started", "work goes on"]
-        assert results(compare(TOWER, ["rand"], runs=2, workers=2))

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadInput
 from penstock.simulate import tracefiles
-from penstock.simulate.tracefiles import first_bad, read_join, read_lookup
+from penstock.simulate.columns import first_bad
+from penstock.simulate.tracefiles import read_join, read_lookup
 from tests.marks import UNFIT
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".parquet.gz"]

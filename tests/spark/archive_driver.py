@@ -2,7 +2,8 @@
 
     python -m tests.spark.archive_driver '{"folder": ..., "how": ..., "die_at": 7, ...}'
 
-`die_at` counts the moves of folders; a process that survives prints the figures of its query.
+`die_at` counts the steps that write something for good; a process that survives prints the figures
+of its query.
 """
 
 import json
@@ -12,20 +13,23 @@ import sys
 from pathlib import Path
 
 
-def die_at(moves: int) -> None:
-    """Let the process be killed as it is about to move a folder for the so manieth time."""
+def die_at(steps: int) -> None:
+    """Let the process be killed as it is about to make such a step for the so manieth time."""
     from penstock.spark.folders import Folders
 
-    move = Folders._move
-    left = [moves]
+    left = [steps]
 
-    def moved(self, name, new):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return move(self, name, new)
+    def dying(step):
+        def made(self, *given):
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return step(self, *given)
 
-    Folders._move = moved
+        return made
+
+    for name in ("_move", "claim", "write_text"):
+        setattr(Folders, name, dying(getattr(Folders, name)))
 
 
 def main(given: dict) -> None:
@@ -36,10 +40,11 @@ def main(given: dict) -> None:
     spark = session("local[2]", {})
     die_at(given["die_at"])
     folder = Path(given["folder"])
+    if (folder / "archive").exists():
+        reconcile(spark, folder / "archive")
     frames = read(spark.readStream.option("maxFilesPerTrigger", 1), folder)
     query = archives.start(spark, folder, frames, given["how"], **given["options"])
     query.awaitTermination()
-    reconcile(spark, folder / "archive")
     print(json.dumps({"evicted": sum(metrics(query).evicted)}))
     spark.stop()
 

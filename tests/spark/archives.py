@@ -37,13 +37,12 @@ def draw(folder, seed, **options):
     return sides
 
 
-def start(spark, folder, frames, how, **options):
+def start(spark, folder, frames, how, archive=None, **options):
     """Start a join with an archive over all that is there."""
     settings = {"within": tuple(f"{s} seconds" for s in WINDOW), "delay": DELAY, "how": how}
-    settings |= {"time": "ts", "archive": folder / "archive"} | options
-    joined = join(*frames, on="k", **settings)
+    joined = join(*frames, on="k", **settings | {"time": "ts"} | options)
     paths = {"results": folder / "results", "checkpoint": folder / "checkpoint"}
-    return write(joined, **paths, availableNow=True)
+    return write(joined, **paths, archive=archive or folder / "archive", availableNow=True)
 
 
 def run(spark, folder, sides, how, **options):
@@ -57,9 +56,9 @@ def live(spark, folder) -> Counter:
     return without_far(spark.read.parquet(str(folder / "results")).drop("batch"))
 
 
-def exact(spark, folder) -> Counter:
+def exact(spark, folder, archive="archive") -> Counter:
     """Return the live results with all corrections."""
-    return without_far(settled(spark, folder / "archive"))
+    return without_far(settled(spark, folder / archive))
 
 
 def without_far(frame) -> Counter:
@@ -67,5 +66,11 @@ def without_far(frame) -> Counter:
     return bag(frame.where(" and ".join(f"coalesce({name}, 0) >= 0" for name in values)))
 
 
-def corrected(spark, folder) -> list:
-    return reconcile(spark, folder / "archive").corrections.collect()
+def corrected(spark, folder, archive="archive", **options) -> list:
+    return reconcile(spark, folder / archive, **options).corrections.collect()
+
+
+def corrected_by(spark, folder, sides) -> list:
+    """Return the corrections that the inputs tell of."""
+    left, right = (files.batch(spark) for files in sides)
+    return corrected(spark, folder, "results", left=left, right=right)

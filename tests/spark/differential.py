@@ -197,14 +197,14 @@ def check_figures(case: Case, leg: Leg, query: Any, told: Any) -> None:
     assert told.null_keys == no_key, f"{told.null_keys=}, given were {no_key}"
     assert told.null_times == sum(no_time), f"{told.null_times=}, given were {no_time}"
     assert sum(told.arrived) + told.null_times == given, f"{given} rows: {asdict(told)}"
-    left = sum(map(sum, (told.late, told.null_keys, told.expired, told.evicted, told.refused)))
+    left = sum(map(sum, (told.late, told.null_keys, told.expired, told.evicted, told.rejected)))
     assert sum(told.arrived) == left + told.rows_held, f"rows do not add up: {asdict(told)}"
     if told.recall is not None:
         assert 0 <= told.recall_low <= told.recall <= told.recall_high <= 1, str(told)
     if all(each.options["budget"] is None for each in case.legs):
         assert told.recall == 1.0, f"{told.recall=} without a budget"
     if case.never_short:
-        assert sum(told.evicted) + sum(told.refused) == 0, f"evicted with memory enough: {told}"
+        assert sum(told.evicted) + sum(told.rejected) == 0, f"evicted with memory enough: {told}"
 
 
 def sum_of_nulls(stream: Stream, files: int) -> tuple[int, int]:

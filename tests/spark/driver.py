@@ -83,6 +83,23 @@ def fetch(url: str) -> str:
         return answer.read().decode()
 
 
+def refused_by_connect(spark, frames, folder: Path, options: dict) -> list[str]:
+    """Return what is said of an archive that Spark Connect would have to write or read."""
+    from penstock import BadInput
+    from penstock.spark import join, reconcile, write
+
+    said = []
+    for refused in (
+        lambda: write(join(*frames, on="k", **options), results=folder / "r", archive=folder / "a"),
+        lambda: reconcile(spark, folder / "a"),
+    ):
+        try:
+            refused()
+        except BadInput as error:
+            said.append(str(error))
+    return said
+
+
 def main(given: dict) -> None:
     from penstock.spark import join, metrics, monitor
     from penstock.spark.session import package_zip
@@ -104,6 +121,8 @@ def main(given: dict) -> None:
         if watching is not None:
             until(lambda: '"ended"' in fetch(watching.url + "data.json"), "the end of the query")
             told["served"] = fetch(watching.url + "metrics")
+    if given.get("master") == "connect":
+        told["refused"] = refused_by_connect(spark, frames, folder, given["options"])
     still = read(spark.read, folder)
     told["batch_rows"] = sum(bag(join(*still, on="k", **given["options"])).values())
     print(json.dumps(told))

@@ -170,7 +170,7 @@ def told(totals, inputs=2, goal="pairs", hottest=()) -> Metrics:
     """Return what `metrics` tells of a join with these counters, worked out without Spark."""
     streams = range(inputs)
     figures = {name: [int(totals[f"{name}_{i}"]) for i in streams] for name in COUNTED}
-    gone = sum(figures["evicted"]) + sum(figures["refused"])
+    gone = sum(figures["evicted"]) + sum(figures["rejected"])
     pairs = estimate({n: totals[f"shadow_{n}"] for n in SUMS}, totals["matched"], gone)
     matched = [int(totals[f"rows_matched_{i}"]) for i in streams]
     rows = [estimate({n: totals[f"rows_{n}_{i}"] for n in SUMS}, matched[i], gone) for i in streams]
@@ -189,7 +189,7 @@ def told(totals, inputs=2, goal="pairs", hottest=()) -> Metrics:
         "hot_pairs": min(1.0, sum(most) / matches) if hottest and matches else None,
         "hottest": [key for text in hottest for key in json.loads(text)["hottest"]],
         "shares": [int(totals["share"])] * 2,
-        "ruling": {"buckets": {}, "scores": {}, "switches": int(totals["switches"])},
+        "in_force": {"buckets": {}, "scores": {}, "switches": int(totals["switches"])},
         "policy": "",
         "goal": goal,
         "budget": None,

@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
+
+from penstock.spark.frames import arrow_schema
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 DELAY = 10  # seconds
@@ -31,7 +32,7 @@ class Files:
         self.count = 0
 
     def add(self, rows: list[tuple]) -> None:
-        kinds = to_arrow_schema(self.schema, timezone="UTC")
+        kinds = arrow_schema(self.schema)
         columns = [[row[i] for row in rows] for i in range(len(kinds))]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, kinds, strict=True)]
         path = self.folder / f"{self.count:05}.parquet"

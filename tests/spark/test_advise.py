@@ -120,5 +120,5 @@ def test_frames_that_do_not_fit(frames, spark):
     with pytest.raises(BadInput, match="rows with a key and a time, and one has none"):
         said([left, right.selectExpr("CAST(NULL AS BIGINT) AS k", "at")])
     stream = spark.readStream.format("rate").load().selectExpr("value AS k", "timestamp AS at")
-    with pytest.raises(BadInput, match="left frame must be a batch, got a stream"):
+    with pytest.raises(BadInput, match="advise takes a batch frame, got a stream"):
         said([stream, right])

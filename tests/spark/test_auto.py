@@ -17,8 +17,8 @@ def test_a_bucket_finds_what_the_local_engine_finds_and_tells_who_rules():
     assert last.join.explain() == engine.join.explain()
     told = census.counters(last.join, JOINING)
     in_force = last.join.in_force.policy.name
-    assert [name for name in told if name.startswith("rules_") and told[name]] == [
-        f"rules_{in_force}"
+    assert [name for name in told if name.startswith("in_force_") and told[name]] == [
+        f"in_force_{in_force}"
     ]
     assert told["switches"] == last.join.explain()["switches"]
     assert told[f"more_{in_force}"] >= 0.0

@@ -106,7 +106,7 @@ FRAMES = {
     "key types differ": (lambda f: f.withColumn("k", F.col("k").cast("long")), "cast one of them"),
     "time types differ": (
         lambda f: f.withColumn("ts", F.col("ts").cast("timestamp_ntz")),
-        "time columns must be of one type",
+        "'ts' must have one type",
     ),
     "ambiguous": (lambda f: f.select("*", F.lit(1).alias("k")), "'k' is there 2 times"),
     "ambiguous by case": (lambda f: f.select("*", F.lit(1).alias("K")), "is there 2 times"),
@@ -176,6 +176,9 @@ def test_many_and_groups(streams):
         join_many(streams[:1], **GOOD)
     with pytest.raises(PenstockError, match="suffixes"):
         join_many(streams, suffixes=("_1",), **GOOD)
+    for unknown in ({"how": "left"}, {"archive": "here"}, {"budgett": 5}):
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            join_many(streams, **GOOD, **unknown)
     rest = {name: GOOD[name] for name in ("time", "within", "delay")}
     a, b = streams
     for joins, said in [
@@ -304,11 +307,11 @@ RAN = {"batchId": 3, "durationMs": {"addBatch": 9}}
 
 
 def test_the_last_figures_there_are():
-    made = dict.fromkeys(field.name for field in fields(Metrics)) | {"matches": 5, "hottest": []}
-    made["ruling"] = {"buckets": {}, "scores": {}, "switches": 0}
-    figures = RAN | {"observedMetrics": {"penstock": {"figures": made}}}
+    made = dict.fromkeys(field.name for field in fields(Metrics)) | {"matches": 5, "bytes_held": 9}
+    made |= {"hottest": [], "in_force": {"buckets": {}, "scores": {}, "switches": 0}}
+    figures = RAN | {"observedMetrics": {"penstock": made}}
     assert metrics(Query(figures, IDLE, IDLE)).matches == 5
-    empty = RAN | {"observedMetrics": {"penstock": {"figures": None}}}
+    empty = RAN | {"observedMetrics": {"penstock": {"bytes_held": None}}}
     assert metrics(Query(figures, empty, IDLE)).batch == 3
     assert metrics(Query(empty, IDLE)) is None
     assert metrics(Query(IDLE, IDLE)) is None

@@ -76,7 +76,7 @@ def test_the_rows_of_the_local_engine(spark, tmp_path, policy):
     assert told.rows_held == held <= 25
     assert told.shares == (shares[-1][1].min(), shares[-1][1].max())
     assert told.hottest[0][1] >= 1 / 12  # of 12 keys the most frequent one
-    assert told.ruling.buckets == {policy.partition(":")[0]: 3}
+    assert told.in_force.buckets == {policy.partition(":")[0]: 3}
     assert told.matches == sum(found.values())
     exact = bag(join(*[files.batch(spark) for files in sides], on="k", **WINDOW))
     assert sum(found.values()) < sum(exact.values())

@@ -89,7 +89,7 @@ AFTER = {
 }
 
 
-@pytest.mark.parametrize("name", some(AFTER, ("by the left time", "joined again")))
+@pytest.mark.parametrize("name", some(AFTER, ("joined again",)))
 def test_what_comes_after(spark, tmp_path, bare, name):
     after, least = AFTER[name]
     own = [frame.withWatermark("ts", SAME) for frame in bare]

@@ -67,7 +67,8 @@ def cluster(tmp_path):
             worker = [command[0], f"{command[1]}.worker.Worker", "--host", host]
             worker += ["-c", "1", "-m", "1g", "-d", str(tmp_path / f"work{number}")]
             worker += ["--webui-port", "0", address]
-            started.append(start(worker, tmp_path / f"worker{number}.log", **env))
+            own = {"PENSTOCK_CACHE_DIR": str(tmp_path / f"kernels{number}")}  # as on two machines
+            started.append(start(worker, tmp_path / f"worker{number}.log", **env, **own))
         _await_workers(page, 2)
         yield address, started[1:]
     finally:
@@ -153,3 +154,27 @@ def test_no_row_is_lost_or_doubled(spark, tmp_path, cluster, happens, more):
     everything = bag(join(*[side.batch(spark) for side in sides], on="k", **EXACT))
     assert results(spark, tmp_path) == everything
     assert told["matches"] == sum(everything.values())
+
+
+def test_executors_compile_nothing(tmp_path, cluster):
+    """All kernels in their folders, which were empty, are the driver's to the last byte."""
+    address, _ = cluster
+    write(tmp_path, seed=6, count=4000, files=4)
+    settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
+    given = {"folder": str(tmp_path), "master": address, "ship": True, "settings": settings}
+    given["options"] = EXACT | {"budget": 60}
+    env = {
+        "PYSPARK_PYTHON": str(bare_python(tmp_path)),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PENSTOCK_CACHE_DIR": str(tmp_path / "kernels"),
+    }
+    driver = start_driver(given, tmp_path / "log", **env)
+    try:
+        assert figures(driver, tmp_path / "log")["matches"] > 0
+    finally:
+        kill(driver)
+    made = {path.name: path.read_bytes() for path in (tmp_path / "kernels").rglob("*.nbc")}
+    for number in range(2):
+        sent = {path.name: path.read_bytes() for path in tmp_path.glob(f"kernels{number}/*/*.nbc")}
+        assert sent
+        assert sent.items() <= made.items()

@@ -29,6 +29,8 @@ def test_join_and_figures(spark, tmp_path, budget):
     served = re.search(r"penstock_join_recall_ratio\{.*\} (.*)", told["served"])[1]
     assert float(served) == told["recall"]
     assert re.search(r"penstock_query_up\{.*\} 0.0", told["served"])
+    assert len(told["refused"]) == 2
+    assert all("not by Spark Connect" in each for each in told["refused"])
     if budget is None:
         assert found == everything
         assert told["batch_rows"] == sum(everything.values())

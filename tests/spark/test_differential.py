@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests.marks import some
 from tests.spark.differential import check
 from tests.spark.drawn_joins import draw_name
 from tests.spark.processes import figures, kill, start_driver
@@ -24,9 +25,10 @@ FIXED = [
     "many-0",
     "group-0",
 ]
+OFTEN = ("pair-0", "batch-0", "batch-1", "group-0")
 
 
-@pytest.mark.parametrize("name", FIXED if ASKED.isdigit() else [ASKED])
+@pytest.mark.parametrize("name", some(FIXED, OFTEN) if ASKED.isdigit() else [ASKED])
 def test_a_join_is_sparks_own_join(spark, tmp_path, name):
     check(spark, name, tmp_path)
 

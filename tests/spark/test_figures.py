@@ -2,15 +2,14 @@
 
 import json
 import math
-from functools import partial
 
 import numpy as np
 import pytest
-from pyspark.sql import functions as F
 
 from penstock.engine.adapt import census
-from penstock.spark.figures import join_figures, lookup_figures, thin_figures, worked_out
+from penstock.spark.figures import join_figures, lookup_figures, thin_figures
 from penstock.spark.metrics import KINDS, Metrics, read
+from penstock.spark.observe import figures_of
 from penstock.spark.recall.estimate import SUMS, estimate
 from penstock.spark.runtime.join_bucket import counter_names
 from penstock.spark.runtime.lookup_bucket import AGES, count_ages, lookup_counters
@@ -21,22 +20,20 @@ FACTS = {"policy": "rate", "goal": "pairs", "budget": 40, "in_bytes": False, "ch
 ROW = "query int, counters array<double>, hottest string"
 
 
-def finished(spark, name, names, work, queries):
+def finished(spark, names, figures, queries):
     """Return the figures of several queries, each given as the reports of its buckets."""
     rows = [
         (number, None if counters is None else [counters[name] for name in names], hottest)
         for number, buckets in enumerate(queries)
         for counters, hottest in buckets
     ]
-    frame = spark.createDataFrame(rows, ROW)
-    row = F.when(F.col("counters").isNotNull(), F.struct("counters", "hottest"))
-    figures = worked_out(F.collect_list(row), names, work).alias("figures")
-    made = frame.groupBy("query").agg(figures).orderBy("query").collect()
-    return [each.figures and each.figures.asDict(recursive=True) for each in made]
+    columns = [column.alias(name) for name, column in figures.items()]
+    made = spark.createDataFrame(rows, ROW).groupBy("query").agg(*columns).orderBy("query")
+    return [each.asDict(recursive=True) for each in made.collect()]
 
 
-def facts(*names):
-    return {name: F.lit(FACTS[name]) for name in names}
+def joined(spark, cases, inputs=2):
+    return finished(spark, counter_names(inputs), join_figures(inputs), cases)
 
 
 def drawn_counters(rng, inputs):
@@ -49,9 +46,11 @@ def drawn_counters(rng, inputs):
             counters[name] = float(round(counters[name]))
         if "blind" in name and rng.random() < 0.7:
             counters[name] = 0.0
+    lost = [each for each in names if each.startswith(("evicted", "rejected"))]
     if rng.random() < 0.3:
-        counters |= {each: 0.0 for each in names if each.startswith(("evicted", "refused"))}
-    return counters
+        counters |= dict.fromkeys(lost, 0.0)
+    gone = sum(counters[each] for each in lost)
+    return counters | {each: gone for each in names if "gone" in each}
 
 
 def same(found, expected):
@@ -63,11 +62,10 @@ def same(found, expected):
 def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
     rng = np.random.default_rng(inputs)
     cases = [[(drawn_counters(rng, inputs), None) for _ in range(2)] for _ in range(30)]
-    work = partial(join_figures, inputs, facts("policy", "goal", "budget", "in_bytes"))
-    found = finished(spark, "penstock", counter_names(inputs), work, cases)
+    found = joined(spark, cases, inputs)
     for figures, ((one, _), (two, _)) in zip(found, cases, strict=True):
         total = {name: one[name] + two[name] for name in one}
-        gone = sum(total[f"{name}_{i}"] for name in ("evicted", "refused") for i in range(inputs))
+        gone = sum(total[f"{name}_{i}"] for name in ("evicted", "rejected") for i in range(inputs))
         sums = {name: total[f"shadow_{name}"] for name in SUMS}
         expected = estimate(sums, total["matched"], gone)
         for end, value in zip(("", "_low", "_high"), expected, strict=True):
@@ -79,21 +77,26 @@ def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
                 same(figures[f"row_recall{end}"][stream], value)
         assert figures["evicted"] == [total[f"evicted_{i}"] for i in range(inputs)]
         assert figures["rows_held"] == total["held"]
+        assert figures["recall_sums"] == pytest.approx([total[f"shadow_{name}"] for name in SUMS])
         shares = sorted(int(each["share"]) for each in (one, two))
         assert figures["shares"] == shares
-        assert figures["ruling"]["switches"] == total["switches"]
-        ruling, tried = census.policies("joining")
-        in_force = {name: total[f"rules_{name}"] for name in ruling if total[f"rules_{name}"]}
-        assert figures["ruling"]["buckets"] == in_force
+        assert figures["in_force"]["switches"] == total["switches"]
+        in_force, tried = census.policies("joining")
+        in_force = {
+            name: total[f"in_force_{name}"] for name in in_force if total[f"in_force_{name}"]
+        }
+        assert figures["in_force"]["buckets"] == in_force
         for name in tried:
             beside = total[f"beside_{name}"]
-            score = figures["ruling"]["scores"].get(name)
+            score = figures["in_force"]["scores"].get(name)
             same(score, round(1 + total[f"more_{name}"] / beside, 4) if beside else None)
 
 
 def test_a_micro_batch_without_a_bucket_has_no_figures(spark):
-    work = partial(join_figures, 2, facts("policy", "goal", "budget", "in_bytes"))
-    assert finished(spark, "penstock", counter_names(2), work, [[(None, None)]]) == [None]
+    [figures] = joined(spark, [[(None, None)]])
+    told = {name for name, value in figures.items() if value not in (None, [], [None, None])}
+    assert told == {"query"}
+    assert figures_of({"observedMetrics": {"penstock": figures}}, "penstock") == {}
 
 
 def test_the_hottest_keys_are_those_of_all_buckets(spark):
@@ -104,9 +107,8 @@ def test_the_hottest_keys_are_those_of_all_buckets(spark):
         json.dumps({"hottest": [*keys[4:], *keys[4:]], "pairs": [20]}),
     ]
     buckets = [(counters, told[0]), (counters, told[1]), (counters, None)]
-    work = partial(join_figures, 2, facts("policy", "goal", "budget", "in_bytes"))
-    [figures] = finished(spark, "penstock", counter_names(2), work, [buckets])
-    made = read("penstock", figures, 7)
+    [figures] = joined(spark, [buckets])
+    made = read("penstock", figures | FACTS, 7)
     assert isinstance(made, Metrics)
     assert len(made.hottest) == 10
     assert made.hottest[:3] == (("<8>", 0.08), ("<8>", 0.08), ("<7>", 0.07))
@@ -131,19 +133,18 @@ def test_staleness_is_read_off_the_counted_ages(spark):
     counted = [dict(zip(AGES, map(float, count_ages(each)), strict=True)) for each in ages]
     nothing = dict.fromkeys(lookup_counters(), 0.0)
     cases = [[(nothing | each, None)] for each in counted] + [[(nothing | {"events": 3.0}, None)]]
-    work = partial(lookup_figures, facts("policy", "budget", "in_bytes"))
-    *found, empty = finished(spark, "penstock_lookup", lookup_counters(), work, cases)
+    *found, empty = finished(spark, lookup_counters(), lookup_figures(), cases)
     for figures, each in zip(found, ages, strict=True):
         same(figures["staleness_p50"], quantile(each, 0.5))
         same(figures["staleness_p99"], quantile(each, 0.99))
     assert empty["staleness_p50"] is None
-    assert read("penstock_lookup", empty, 0).events == 3
+    assert read("penstock_lookup", empty | FACTS, 0).events == 3
 
 
 def test_the_figures_of_a_thin_keep_their_names(spark):
     counters = {name: float(place) for place, name in enumerate(THIN_COUNTERS)}
-    work = partial(thin_figures, None)
-    [figures] = finished(spark, "penstock_thin", THIN_COUNTERS, work, [[(counters, None)]])
+    named = thin_figures(THIN_COUNTERS)
+    [figures] = finished(spark, THIN_COUNTERS, named, [[(counters, None)]])
     made = read("penstock_thin", figures, 0)
     assert type(made) is KINDS["penstock_thin"]
     assert (made.readings, made.asked, made.bytes_held) == (0.0, 4.0, len(THIN_COUNTERS) - 1)

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import BadInput
 from penstock.spark import join, metrics
-from penstock.spark.runtime.join_bucket import check_engine
+from penstock.spark.checks import check_policy
 from tests.spark.plans import Engine, Run, make_plan, rows_of
 from tests.spark.streams import Files, at, run
 
@@ -36,7 +36,7 @@ def test_a_bucket_finds_what_the_local_engine_finds():
 
 def test_names_have_no_order():
     with pytest.raises(BadInput, match="policy 'heeb' goes by the order of keys"):
-        check_engine(make_plan(policy="heeb", budget=12, text_key=True))
+        check_policy("heeb", "joining", make_plan(budget=12, text_key=True).inputs)
 
 
 @pytest.mark.slow  # each worker compiles HEEB first

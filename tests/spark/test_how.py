@@ -178,7 +178,7 @@ def check(spark, folder, window, hows, **options):
 
 def check_figures(told, how, found):
     """Expect that the figures of a query add up, and that they tell of rows without a partner."""
-    names = ("late", "null_keys", "expired", "evicted", "refused", "completed")
+    names = ("late", "null_keys", "expired", "evicted", "rejected", "completed")
     for side, arrived in enumerate(told.arrived):
         assert sum(getattr(told, name)[side] for name in names) <= arrived
     gone = sum(sum(getattr(told, name)) for name in names)
@@ -197,7 +197,7 @@ def check_figures(told, how, found):
         assert (told.unmatched[1] > 0) == (how in ("right", "full"))
 
 
-@pytest.mark.parametrize("window", some(WINDOWS, ("symmetric", "later")))
+@pytest.mark.parametrize("window", some(WINDOWS, ("later",)))
 def test_the_same_rows_in_the_same_micro_batches(spark, tmp_path, window):
     check(spark, tmp_path, window, OFTEN[window], text=window == "shifted")
 
@@ -432,6 +432,7 @@ def test_no_left_row_is_lost_when_the_budget_changes(spark, tmp_path):
     check_left(*budgeted(spark, tmp_path, "left", budgets, policy="clock", layout="split"))
 
 
+@pytest.mark.slow
 def test_an_anti_join_errs_towards_rows_that_it_returns(spark, tmp_path):
     found, told, exact, lefts = budgeted(spark, tmp_path, "anti", [15], policy="prob")
     assert found.columns == lefts.columns

@@ -35,6 +35,9 @@ class Store:
     def removeKey(self, key):
         del self.values[key]
 
+    def clear(self):
+        self.values = {}
+
 
 class Kept:
     """A bucket whose only memory between micro-batches is its journal."""

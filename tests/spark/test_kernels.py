@@ -8,48 +8,120 @@ from types import SimpleNamespace
 import numba
 import pytest
 
-from penstock.engine import Join, Lookup
+from penstock.engine import beside
 from penstock.kernel import jit as jits
-from penstock.spark.runtime.kernels import NONE, kernels_for
+from penstock.spark.runtime import rehearsal
+from penstock.spark.runtime.kernels import Kernels
+from tests.spark.plans import make_plan
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="there is no compiled code to send"
 )
+
+PLAN = {"policy": "fifo", "budget": 20, "buckets": 2, "sample": 0.05}
+# A query in a process that has made nothing yet, after a rehearsal in it, or with what was sent.
+QUERY = """
+import pickle, sys
+import numpy as np
+from penstock.kernel import jit
+from penstock.spark.runtime.join_bucket import JoinBucket
+from tests.spark.plans import cuts, drawn, make_plan, packets
+
+made, given = pickle.load(sys.stdin.buffer)
+plan = make_plan(**given)
+if made is None:
+    from penstock.spark.runtime.rehearsal import rehearse_join, rehearsed
+    rehearse_join(rehearsed(plan))
+else:
+    made.use()
+    def fail(*_): raise AssertionError("something was compiled")
+    jit._KernelCache.save_overload = fail
+before = jit.used_kernels()
+random, state = np.random.default_rng(1), None
+for batch in cuts(random, drawn(random, 6_000, delay=given["delay"]), 5):
+    state = JoinBucket(plan, 0, state).take(packets(*batch)).state
+print(len(before), len(jit.used_kernels() - before))
+"""
+
+
+def run_query(made, given, **environment):
+    """Return how many kernels there were before a query, and how many came with it."""
+    done = subprocess.run(
+        [sys.executable, "-c", QUERY],
+        input=pickle.dumps((made, given | {"delay": 20})),
+        env=beside.os.environ | environment | {"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        check=False,
+    )
+    assert not done.stderr, done.stderr.decode()
+    return [int(number) for number in done.stdout.split()]
 
 
 def session(master):
     return SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: master))
 
 
-def test_on_one_machine_nothing_is_sent():
-    assert kernels_for(Lookup("fifo", 2), session("local[2]")) == NONE
+@pytest.fixture
+def asked(monkeypatch):
+    """Let a process beside be asked, which is there in name only; return what it was asked for."""
+    calls = []
+    monkeypatch.setattr(rehearsal, "is_compiled_beside", lambda *more: calls.extend(more) or True)
+    monkeypatch.setattr(rehearsal, "is_made", lambda what: False)
+    return calls
+
+
+def test_on_one_machine_a_process_beside_rehearses_and_nothing_is_sent(asked):
+    assert rehearsal.join_kernels(make_plan(**PLAN), session("local[2]")).sent is None
+    assert [call.function for call in asked] == ["compile_for", "rehearse_join", "note_made"]
+    assert pickle.loads(pickle.dumps(asked)) == asked
+
+
+def test_what_is_made_is_not_asked_for_again(asked, monkeypatch):
+    monkeypatch.setattr(rehearsal, "is_made", lambda what: True)
+    assert rehearsal.join_kernels(make_plan(**PLAN), session("local[2]")) == Kernels()
+    assert not asked
+
+
+def test_queries_that_differ_in_nothing_compiled_share_a_rehearsal(asked):
+    for number in range(2):
+        plan = make_plan(**PLAN, seed=number, checkpoint=f"/somewhere/{number}")
+        rehearsal.join_kernels(plan, session("local[2]"))
+    assert asked[:3] == asked[3:]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        PLAN,
+        PLAN | {"policy": "auto", "budget": 400},
+        PLAN | {"budget": 200_000, "in_bytes": True},
+        {"how": "full"},
+        {"archived": True, "policy": "fifo", "budget": 50, "watermark": True},
+    ],
+    ids=str,
+)
+def test_after_a_rehearsal_a_query_needs_no_other_kernel(given):
+    before, more = run_query(None, given)
+    assert before > 0
+    # `auto` may change to another policy, whose kernel is compiled beside while the query runs.
+    assert more <= (given.get("policy") == "auto")
 
 
 @pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "local-cluster[2,1,1024]"])
-def test_to_other_machines_kernels_travel_with_the_query(master):
-    sent = pickle.loads(pickle.dumps(kernels_for(Lookup("fifo", 2), session(master))))
-    assert sent.kind == jits.machine_kind()
-    assert sent.files
-    assert sent.files.keys() == sent.hashes.keys()
+def test_another_machine_compiles_nothing(master, tmp_path):
+    made = rehearsal.join_kernels(make_plan(**PLAN), session(master))
+    assert made.sent.kind == jits.machine_kind()
+    assert made.sent.files.keys() == made.sent.hashes.keys()
+    _, came = run_query(made, PLAN, PENSTOCK_CACHE_DIR=str(tmp_path))
+    assert came > 0
+    kept = {path.name for path in tmp_path.rglob("*.nbc")}
+    assert len(kept) == came
+    assert kept <= made.sent.files.keys()
 
 
-def test_another_machine_compiles_nothing(tmp_path, monkeypatch):
-    sent = kernels_for(Join("fifo", 2, within=5), session("yarn"))
-    monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path))
-    jits.cache_folder.cache_clear()
-    try:
-        code = (
-            "import pickle, sys\n"
-            "from penstock.kernel import jit\n"
-            "from penstock.engine import Join\n"
-            "jit.unpack(pickle.load(sys.stdin.buffer))\n"
-            "def fail(*_): raise AssertionError('something was compiled')\n"
-            "jit._KernelCache.save_overload = fail\n"
-            "print(Join('fifo', 2, within=5).push([0, 1], [7, 7], [0, 1]).rows.tolist())\n"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], input=pickle.dumps(sent), capture_output=True, check=False
-        )
-    finally:
-        jits.cache_folder.cache_clear()
-    assert (done.stdout, done.stderr) == (b"[[0, 1]]\n", b"")
+def test_code_whose_hash_is_another_is_not_loaded(monkeypatch):
+    made = rehearsal.join_kernels(make_plan(**PLAN), session("yarn"))
+    name, *_ = made.sent.files
+    monkeypatch.setattr(jits, "_sent", {})
+    Kernels(made.sent._replace(files=made.sent.files | {name: b"other code"})).use()
+    assert jits._sent.keys() == made.sent.files.keys() - {name}

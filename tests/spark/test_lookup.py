@@ -187,6 +187,7 @@ def test_two_rows_for_a_key_fail_the_first_batch(spark, tmp_path):
     assert committed(tmp_path) == 0  # another task may have left a file that counts for nothing
 
 
+@pytest.mark.slow
 def test_a_missing_row_can_fail_the_query(spark, tmp_path):
     uri = write_table(tmp_path / "shop.db", customers(3))
     files = Files(tmp_path / "events", SCHEMA)
@@ -196,6 +197,7 @@ def test_a_missing_row_can_fail_the_query(spark, tmp_path):
     assert "has no row for the key k = 7" in fails(frame, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_slow_relation_fails_after_its_time(spark, tmp_path):
     def naps(keys):
         import time
@@ -211,6 +213,7 @@ def test_a_slow_relation_fails_after_its_time(spark, tmp_path):
     assert "no answer within 2 s" in said
 
 
+@pytest.mark.slow
 def test_other_memory_policy_and_columns_after_a_restart(spark, tmp_path):
     uri = write_table(tmp_path / "shop.db", customers(60))
     files = Files(tmp_path / "events", SCHEMA)
@@ -281,6 +284,7 @@ def write_events_from(files: Files, number: int) -> list[list[int]]:
     return [keys]
 
 
+@pytest.mark.slow
 @needs_postgres
 def test_a_new_column_while_the_query_runs(spark, tmp_path, server):
     files = Files(tmp_path / "events", SCHEMA)

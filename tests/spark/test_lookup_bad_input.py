@@ -127,7 +127,7 @@ def test_frames(spark, stream, uri):
         (stream, still, "changes= needs streams"),
         (still, stream, "changes= needs streams"),
         (stream, stream.drop("k"), "changes frame has no column 'k'"),
-        (stream, stream.withColumn("k", F.col("k").cast("long")), "one type in both frames"),
+        (stream, stream.withColumn("k", F.col("k").cast("long")), "one type in all frames"),
     ]:
         with pytest.raises(PenstockError, match=said):
             lookup(events, relation, changes=changes, **GOOD)

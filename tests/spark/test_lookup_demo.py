@@ -61,7 +61,7 @@ def test_what_it_shows(made):
 
 
 def test_the_command(made, monkeypatch):
-    monkeypatch.setattr(demo, "run_lookups", lambda doing, months: made)
+    monkeypatch.setattr(demo, "run_demo", lambda months: made)
     result = CliRunner().invoke(app, ["demo", "lookup", "--json"])
     assert result.exit_code == 0
     report = json.loads(result.stdout)

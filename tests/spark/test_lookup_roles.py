@@ -37,6 +37,7 @@ def test_batches_read_as_their_own_user_in_reused_workers(spark, server):
             assert len(rows) == 40
 
 
+@pytest.mark.slow
 def test_streams_read_as_their_own_user_in_reused_workers(spark, server, tmp_path):
     files = Files(tmp_path / "events", "id long, v long")
     files.add([(number % 20, number) for number in range(40)])

@@ -90,9 +90,9 @@ def folder(tmp_path, monkeypatch):
     operator._image.cache_clear()
 
 
-@pytest.fixture(params=[None, 60])
+@pytest.fixture(params=[{"budget": None}, {"budget": 60}, {"budget": 60, "how": "full"}])
 def plan(request):
-    return make_plan(budget=request.param, sample=0.5, delay=50, policy="prob", watermark=True)
+    return make_plan(sample=0.5, delay=50, policy="prob", watermark=True, **request.param)
 
 
 def micro_batches(seed, count=10):

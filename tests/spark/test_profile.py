@@ -161,6 +161,7 @@ def run(spark, source, folder, **options) -> ProfileStream:
     return made
 
 
+@pytest.mark.slow
 def test_a_stream_is_profiled_and_goes_on_after_a_restart(spark, tmp_path, keys, true, monkeypatch):
     source = write(tmp_path, keys[:9000], files=2)
     first = run(spark, source, tmp_path).report()
@@ -178,6 +179,7 @@ def test_a_stream_is_profiled_and_goes_on_after_a_restart(spark, tmp_path, keys,
     assert other.to_json() == found.to_json() | {"name": "stream"}
 
 
+@pytest.mark.slow
 def test_a_batch_that_comes_twice_counts_once(spark, tmp_path, keys):
     source = write(tmp_path, keys[:6000], files=3)
     before = run(spark, source, tmp_path).report()

@@ -118,6 +118,7 @@ def start(spark, files, **options):
     return thin(frames[0], "k", "v", "at", queries=frames[1], **(OPTIONS | options))
 
 
+@pytest.mark.slow
 def test_stream_batch_and_sources_agree(spark, tmp_path):
     readings, queries = walk(random.Random(1), 600)
     files = write(tmp_path, readings[:400], [q for q in queries if q[1] < at(400)], parts=3)
@@ -264,8 +265,8 @@ BAD = {
     "buckets": ({"buckets": 0}, "buckets must be a whole number of at least 1"),
     "seed": ({"seed": -1}, "seed must be"),
     "queries without delta": ({"queries": "v"}, "queries frame has no column 'delta'"),
-    "queries by other keys": ({"queries": "other"}, "'k' must have one type in both frames"),
-    "a name taken": ({"key": "kind"}, "'kind' of the updates frame has the name of a result"),
+    "queries by other keys": ({"queries": "other"}, "'k' must have one type in all frames"),
+    "a name taken": ({"key": "kind"}, "'kind' has the name of a result"),
 }
 
 

@@ -21,7 +21,7 @@ from ..kernel.gains import GOALS, PAIRS
 from ..kernel.policy import CACHING, JOINING
 from ..numeric import Ints
 from ..profile.popularity import fit_zipf
-from ..simulate.pool import cores
+from ..simulate.comparison import cores
 from ..simulate.scenario import check_within, read_within
 from ..simulate.tracefiles import read_lookup, read_pair, row_bytes
 from .advice import PAYLOAD, Advice, Streams, held_bytes

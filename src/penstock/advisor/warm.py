@@ -1,26 +1,20 @@
 """Kernels compiled in a second process, while this one is at others.
 
 In one process Numba compiles one function after another, so that the first advice on a machine
-would leave all cores but one idle for half a minute. Here a second process begins at the other end
-of the list. What either has compiled is kept on disk, and the process that comes second to a
-kernel waits for the first (`kernel.jit`); so nothing is compiled twice, and nothing is lost if one
-of them ends early.
+would leave all cores but one idle for half a minute. Here a process beside (`engine.beside`) begins
+at the other end of the list. What either has compiled is kept on disk, and the process that comes
+second to a kernel waits for the first (`kernel.jit`); so nothing is compiled twice.
 """
 
-import hashlib
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-
-from numba import config
 
 from ..engine import Join, Lookup
+from ..engine.beside import Call, compiled_here, is_compiled_beside, is_made, note_made
 from ..kernel.gains import PAIRS
-from ..kernel.jit import cache_folder, source_hash
+from ..kernel.jit import cache_folder
 from ..kernel.policy import JOINING
-from ..simulate.pool import cores
+from ..simulate.comparison import cores
 
 FEW = 3  # policies that are not worth a second process
 
@@ -29,35 +23,16 @@ FEW = 3  # policies that are not worth a second process
 def compiled_beside(
     names: Sequence[str], problem: str, sized: bool, goal: str = PAIRS
 ) -> Iterator[None]:
-    """Have the kernels of these policies compiled by a second process too, if they are not yet."""
-    folder = cache_folder()
-    if folder is None or config.DISABLE_JIT or len(names) <= FEW or cores() < 2:
+    """Have the kernels of these policies compiled by a process beside too, if they are not yet."""
+    if cache_folder() is None or len(names) <= FEW or cores() < 2:
         yield
         return
-    mark = _mark(folder, names, problem, sized, goal)
-    helper = None if mark.exists() else _start(names, problem, sized, goal)
-    try:
+    call = Call(__name__, "compile_all", (tuple(names), problem, sized, goal))
+    if not is_made(repr(call)):
+        is_compiled_beside(call)
+    with compiled_here():
         yield
-        mark.touch()
-    finally:
-        if helper is not None:
-            helper.kill()
-            helper.wait()
-
-
-def _mark(folder: Path, names: Sequence[str], problem: str, sized: bool, goal: str) -> Path:
-    """Return the file that is there when all of these kernels are."""
-    digest = hashlib.sha256(
-        repr((source_hash(), tuple(names), problem, sized, goal)).encode()
-    ).hexdigest()
-    return folder / f"{digest[:32]}.advised"
-
-
-def _start(names: Sequence[str], problem: str, sized: bool, goal: str) -> subprocess.Popen[bytes]:
-    given = f"{list(names)}, {problem!r}, {sized}, {goal!r}"
-    code = f"from {__name__} import compile_all; compile_all({given})"
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen([sys.executable, "-c", code], stdin=quiet, stdout=quiet, stderr=quiet)
+    note_made(repr(call))
 
 
 def compile_all(names: Sequence[str], problem: str, sized: bool, goal: str = PAIRS) -> None:

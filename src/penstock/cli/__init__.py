@@ -12,18 +12,11 @@ from .program import app, main
 
 __all__ = ["app", "main"]
 
-app.command()(simulate.simulate)
-app.command()(profile.profile)
-app.command()(advise.advise)
-app.command()(run.run)
-app.command()(init.init)
-app.command()(simulate.policies)
-app.command()(profile.count)
-app.command()(demo.demo)
-app.command()(warm.warm)
-app.command()(report.report)
-app.command()(reconcile.reconcile)
+for command in (  # in the order of the help
+    *(simulate.simulate, profile.profile, advise.advise, run.run, init.init, simulate.policies),
+    *(profile.count, demo.demo, warm.warm, report.report, reconcile.reconcile),
+):
+    app.command()(command)
 app.add_typer(precision.precision, name="precision")
-precision.precision.command()(mqtt.source)
-precision.precision.command()(mqtt.query)
-precision.precision.command()(mqtt.broker)
+for live in (mqtt.source, mqtt.query, mqtt.broker):
+    precision.precision.command()(live)

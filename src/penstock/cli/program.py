@@ -1,4 +1,4 @@
-"""The program: its commands, how it complains and how it ends."""
+"""The program: its commands, how it reports errors and how it ends."""
 
 import logging
 import multiprocessing
@@ -13,9 +13,9 @@ from typer.core import TyperGroup
 
 from ..errors import PenstockError
 
-LONGEST = 2000  # characters of a complaint, which may quote what a file holds
+LONGEST = 2000  # characters of an error, which may quote what a file holds
 
-# The base of all complaints about arguments: Click's own, or that of the copy in newer Typers.
+# The base of all errors about arguments: Click's own, or that of the copy in newer Typers.
 _UsageError: Any = typer.BadParameter.__mro__[2]
 
 

@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,30 +11,56 @@ from .output import AsJson, option, show_made
 
 def reconcile(
     archive: Annotated[
-        str, typer.Argument(help="The folder that join(archive=) got.", metavar="ARCHIVE")
+        str,
+        typer.Argument(
+            help="The folder that was archive=; of the results if that was 'inputs'.",
+            metavar="ARCHIVE",
+        ),
     ],
+    until: Annotated[
+        str | None, option("Go no further than this: 2026-05-01T00:00Z.", "TIME")
+    ] = None,
+    append: Annotated[
+        bool, typer.Option("--append", help="Put missed results among the others.")
+    ] = False,
+    left: Annotated[
+        str | None, option("Files of the left input, if these are kept.", "PATH")
+    ] = None,
+    right: Annotated[str | None, option("Files of the right input.", "PATH")] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="Of these files.", metavar="parquet|json|csv")
+    ] = "parquet",
     memory: Annotated[str, option("What Spark may take.", "SIZE")] = "2g",
     as_json: AsJson = False,
 ) -> None:
     """Find what a join with an archive has missed so far, each result once.
 
-    Starts a local Spark. What is found goes to the folder `corrections` of the archive; the next
-    run goes on from there. The query may run meanwhile.
+    Starts a local Spark. What is found goes to the folder `corrections` of the archive, or with
+    --append (inner and semi joins) among the results; the next run goes on from there. The query
+    may run meanwhile. With archive="inputs" pass --left and --right.
     """
     from ..spark import reconcile as run
     from ..spark.quiet import SHORT, quiet_session
+    from ..spark.reconcile import Archive
 
     with (
         tempfile.TemporaryDirectory(prefix="penstock-") as folder,
         quiet_session(Path(folder) / "spark.log", **SHORT | {"memory": memory}) as spark,
     ):
-        made = run(spark, archive)
+        files = {"left": left, "right": right}
+        info = Archive(spark, archive).info
+        frames: dict[str, Any] = {
+            side: spark.read.format(form).schema(info.type[side].dataType).load(path)
+            for side, path in files.items()
+            if path is not None
+        }
+        made = run(spark, archive, **frames, until=until, append=append)
         signs = made.corrections.groupBy("change").count().collect()
     counts = {row["change"]: row["count"] for row in signs}
     added, taken = counts.get("+", 0), counts.get("-", 0)
-    until = None if made.watermark is None else made.watermark.isoformat()
-    report = {"upto": made.upto, "watermark": until, "added": added, "taken": taken}
-    said = f"Up to micro-batch {made.upto}: {added:,} results to add, {taken:,} to take away."
-    if until is not None:
-        said += f" Everything before {until} is complete."
+    reached = None if made.watermark is None else made.watermark.isoformat()
+    report = {"upto": made.upto, "watermark": reached, "added": added, "taken": taken}
+    said = f"{added:,} results were missed, and {taken:,} are to be taken away."
+    if reached is not None:
+        said += f" Everything before {reached} is complete."
     show_made(report if as_json else said)

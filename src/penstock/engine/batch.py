@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from ..kernel.jit import kernel
-from ..kernel.rng import make_rng, mix, uniform
+from ..kernel.rng import hashed, make_rng, uniforms
 from ..kernel.slots import FOREVER
 from .join_kernel import Form, Rows
 
@@ -33,9 +32,8 @@ def make_dropping(rate: float, seed: int) -> Dropping:
     """
     if not 0 <= rate < 1:
         raise BadInput(f"drop must be from 0 to below 1, got {rate}")
-    rng = make_rng(~seed)
-    _scramble(rng)  # a policy is seeded with the seed itself; far from it, draws never meet
-    return Dropping(rate, rng)
+    # A policy is seeded with the seed itself; far from it, draws never meet.
+    return Dropping(rate, hashed(make_rng(~seed), np.uint64(0)))
 
 
 def draw(dropping: Dropping, count: int) -> np.ndarray:
@@ -45,21 +43,9 @@ def draw(dropping: Dropping, count: int) -> np.ndarray:
     >>> draw(dropping, 1000).sum() + draw(dropping, 1000).sum()
     np.int64(976)
     """
-    dropped = np.zeros(count, np.bool_)
-    if dropping.rate > 0:
-        _draw(dropping.rng, dropping.rate, dropped)
-    return dropped
-
-
-@kernel
-def _scramble(rng):
-    rng[0] = mix(rng[0])
-
-
-@kernel
-def _draw(rng, rate, dropped):
-    for i in range(len(dropped)):
-        dropped[i] = uniform(rng) < rate
+    if not dropping.rate:
+        return np.zeros(count, np.bool_)
+    return uniforms(dropping.rng, count) < dropping.rate
 
 
 class Window(NamedTuple):

@@ -67,7 +67,7 @@ COMPILED = (
     "goal",
     "departures",
 )  # options of the kernel
-INSIDE = ("matched", "expired", "evicted", "refused")  # the first columns of the kernel's counts
+INSIDE = ("matched", "expired", "evicted", "rejected")  # the first columns of the kernel's counts
 
 
 class Matches(NamedTuple):

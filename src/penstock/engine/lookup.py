@@ -24,7 +24,7 @@ from .saved import arguments, flatten, pack_header, restored, unpack_header
 if TYPE_CHECKING:
     from ..models import Model
 
-COUNTERS = ("hits", "misses", "evicted", "refused")
+COUNTERS = ("hits", "misses", "evicted", "rejected")
 
 
 class Outcome(NamedTuple):

@@ -1,14 +1,12 @@
 """Kernels compiled ahead: before an engine needs them, and in another process while it runs.
 
-`prepare` makes ready all that a new engine needs: its own kernel, and with `auto` the one kernel of
-all miniatures and the hooks of every policy that is tried at first. An engine that was not prepared
-starts as plain Python while a process beside (`beside.py`) does the same for it. All do the same to
-the last bit, so that results do not depend on when a kernel is ready.
+`prepare` makes ready all that a new engine needs: its own kernel, with `auto` the one kernel of all
+miniatures and the hooks of every policy that is tried at first, and what is done between batches.
+An engine that was not prepared starts as plain Python while a process beside (`beside.py`) compiles
+its kernel. All do the same to the last bit, so that results do not depend on when a kernel is
+ready.
 """
 
-import json
-import os
-import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -21,9 +19,11 @@ from .adapt.chooser import Chooser
 from .adapt.miniatures import Columns
 from .adapt.pilot import Finder
 from .base import Engine
-from .beside import NICE, compiled_here, is_compiled_beside
+from .beside import Call, compiled_here
 from .join import Join
 from .lookup import Lookup
+
+Terms = dict[str, Any]  # all that a kernel depends on: see `Engine._terms`
 
 
 def prepare(engine: Engine) -> None:
@@ -31,26 +31,29 @@ def prepare(engine: Engine) -> None:
 
     >>> prepare(Lookup("fifo", 2))
     """
-    with compiled_here():
-        _use_all(engine)
-
-
-def prepare_beside(engine: Engine) -> None:
-    """Have the same done by a process beside, without waiting for it; or here, if there is none."""
-    needed = [engine, *_miniatures(engine)]
-    if not all(is_compiled_beside(each._terms()) for each in needed):
-        prepare(engine)
-
-
-def _use_all(engine: Engine) -> None:
-    """Use everything that an engine may use while rows come."""
+    compile_for(engine._terms())  # with `auto` the engine itself would use the kernel of miniatures
     columns = _two_rows(engine)
-    engine._show(columns)
-    engine._grow(2 * engine._capacity)
-    for miniature in _miniatures(engine):
-        miniature._show(columns)
-    if engine.chooser is not None:
-        engine._replay(columns)
+    with compiled_here():
+        engine._show(columns)
+        engine._grow(2 * engine._capacity)
+        for miniature in _miniatures(engine):
+            miniature._show(columns)
+        if engine.chooser is not None:
+            engine._replay(columns)
+        if isinstance(engine, Lookup):
+            engine.discard([0])
+            Lookup.restore(engine.save(), policy="fifo")
+        elif isinstance(engine, Join):
+            restored = Join.restore(engine.save())
+            restored.expire()
+            if restored.budget is not None:
+                restored.resize(0)
+
+
+def calls_for(engine: Engine) -> list[Call]:
+    """Return the calls by which a process beside compiles what takes the rows of a new engine."""
+    needed = [engine, *_miniatures(engine)]
+    return [Call(__name__, compile_for.__name__, (each._terms(),)) for each in needed]
 
 
 def _miniatures(engine: Engine) -> Iterator[Engine]:
@@ -94,11 +97,10 @@ def prepare_all(policy: str, problem: str, goal: str = PAIRS) -> None:
         prepare(make())
         if engine.chooser is not None:
             for terms in _later_terms(engine):
-                compile_for(json.dumps(terms))
-        _keep_up(engine)
+                compile_for(terms)
 
 
-def _later_terms(engine: Engine) -> Iterator[dict[str, Any]]:
+def _later_terms(engine: Engine) -> Iterator[Terms]:
     """Return the terms of what `auto` may put in force later."""
     assert engine.chooser is not None
     done = set()
@@ -111,39 +113,19 @@ def _later_terms(engine: Engine) -> Iterator[dict[str, Any]]:
         yield engine._terms() | {"policy": str(candidate.chosen)} | split
 
 
-def _keep_up(engine: Engine) -> None:
-    """Do everything that an engine does between batches."""
-    with compiled_here():
-        engine._show(_two_rows(engine))
-    if isinstance(engine, Lookup):
-        engine.discard([0])
-        Lookup.restore(engine.save(), policy="fifo", budget=1)
-    elif isinstance(engine, Join):
-        restored = Join.restore(engine.save(), policy="fifo", budget=1)
-        restored.expire()
-
-
-def serve() -> None:
-    """Compile what the lines of standard input name, until there are no more."""
-    if hasattr(os, "nice"):
-        os.nice(NICE)
-    for line in sys.stdin:
-        compile_for(line)
-
-
-def compile_for(text: str) -> None:
+def compile_for(terms: Terms) -> None:
     """Compile the kernel of an engine of these terms.
 
-    >>> compile_for('{"engine": "lookup", "policy": "fifo", "sized": false, "miniature": false}')
+    >>> compile_for({"engine": "lookup", "policy": "fifo", "sized": False, "miniature": False})
     """
-    terms = json.loads(text)
-    is_miniature, kind = terms.pop("miniature"), terms.pop("engine")
+    given = dict(terms)
+    is_miniature, kind = given.pop("miniature"), given.pop("engine")
     made: Engine
     if kind == Lookup.kind:
-        made = Lookup(budget=2, **terms)
+        made = Lookup(budget=2, **given)
     else:
-        bounded = {"policy": terms.pop("policy"), "budget": 2}
-        made = Join(within=1, **(bounded if terms.pop("bounded") else {}), **terms)
+        bounded = {"policy": given.pop("policy"), "budget": 2}
+        made = Join(within=1, **(bounded if given.pop("bounded") else {}), **given)
     made.is_miniature = is_miniature
     with compiled_here():
         made._show(_two_rows(made))

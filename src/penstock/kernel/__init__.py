@@ -8,6 +8,6 @@ that state can be handed to a kernel, grown, saved and restored without a line o
 - `shape`: which streams meet in which joins; `slots`: the held tuples, their index and expiry
 - `pages`: large tables, and stacks; `rng`: random generators
 - `keymap`: from keys to numbers; `keycounts`, `keyrates`, `forecast`: how often keys come
-- `order`, `heap`, `members`, `suspects`, `ladder`, `ranks`: slots in an order, or by score
-- `gains`: what a tuple is worth for the goal; `histogram`, `history`: what a stream was like
+- `order`, `heap`, `members`, `shortlist`, `ladder`, `ranks`: slots in an order, or by score
+- `gains`: what a tuple is worth for the goal; `histogram`, `recent`: what a stream was like
 """

@@ -6,7 +6,7 @@ The chance that the next arrival of a side has some key is taken to be
 
 with weights of its own for each side that is awaited. Popularity that lasts is a weight on the
 longest scale, a burst one on a short scale; where the sides share their bursts, the past of either
-foretells the other, so a side is foretold by the past of all.
+predicts the other, so a side is predicted from the past of all.
 
 Sides need not bring rows equally often. So the chance counts by the share that the awaited side has
 of the latest arrivals: a row of a sparse side meets rows of a dense one far more often than the
@@ -14,7 +14,7 @@ other way round.
 
 The frequencies of all keys sum to one at each scale, and so do the weights. So it is a mixture, and
 what maximises its likelihood is expectation maximisation. That is done online: after each arrival
-the weights move a little towards the parts that they had in foretelling it. Likelihood, and not
+the weights move a little towards the parts that they had in predicting it. Likelihood, and not
 squared errors, since a rare key must count as much as a frequent one: what is evicted is decided
 among the rare. Nothing is learned from keys that are not known: only known ones are compared, and
 where most are new the weights would starve.
@@ -59,7 +59,7 @@ def make_forecast(
 ) -> Forecast:
     """Return what is known beforehand: all scales count alike, unless one half-life is given.
 
-    Where it is given a side is foretold by its own past, at that scale alone. Sides before the
+    Where it is given a side is predicted from its own past, at that scale alone. Sides before the
     `first` bring nothing.
     """
     joins, sides = len(shape.joins), shape.sides
@@ -152,7 +152,7 @@ def hold(forecast, entries, row, change):
 
 @jit
 def announce(forecast, entries, row):
-    """Say that the keys at `entries[row]` will be asked about soon."""
+    """Prefetch the keys at `entries[row]`, which will be read soon."""
     for leg in range(entries.shape[1]):
         if entries[row, leg] >= 0:
             keyrates.announce(forecast.rates, np.int64(entries[row, leg]))
@@ -190,7 +190,7 @@ def _count_side(forecast, join, side):
 
 @jit
 def _learn(forecast, entry, join, target):
-    """Move the weights towards the parts that they had in foretelling this arrival."""
+    """Move the weights towards the parts that they had in predicting this arrival."""
     width, weight, part = forecast.width[join], forecast.weight, forecast.part
     total = 0.0
     for source in range(width):

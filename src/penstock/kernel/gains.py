@@ -10,7 +10,7 @@ The gains are kept as small numbers, a *standing* for each leg. `docs/decisions/
 derives them.
 
 Also here, so that policies need not import the models: the forms of a table of expected benefits
-(`penstock.models.curves` makes them), and what the numbers of a table mean.
+(`penstock.models.benefit` makes them), and what the numbers of a table mean.
 """
 
 import numpy as np

@@ -11,6 +11,7 @@ a tuple the words that Numba's own arrays have.
 """
 
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,9 @@ from .refs import Ref, member
 ARRIVAL, INSERT, MATCH, REMOVE, GAIN, VICTIM = range(6)
 
 
+_addresses: dict[tuple[Any, ...], int] = {}  # of compiled hooks, by policy and what they are given
+
+
 class Indirect(NamedTuple):
     """The hooks of a policy and its state, by address."""
 
@@ -41,7 +45,10 @@ def through(policy: Policy, states: tuple[Any, ...], held: Any) -> tuple[Policy,
     """
     if config.DISABLE_JIT:
         return policy, states
-    hooks = np.array([address_of(_compile_hooks(policy), _given(states, held))])
+    known = policy, *_layout(states[0]), *_layout(held)
+    if known not in _addresses:  # Numba takes a millisecond or two to tell the types of a state
+        _addresses[known] = address_of(_compile_hooks(policy), _given(states, held))
+    hooks = np.array([_addresses[known]])
     return INDIRECT, tuple(Indirect(hooks, np.array(_words(each))) for each in states)
 
 
@@ -59,6 +66,17 @@ def stand_ins(states: tuple[Any, ...]) -> tuple[Indirect, ...]:
 def _given(states: tuple[Any, ...], held: Any) -> tuple[Any, ...]:
     """Return the types that compiled hooks are called with."""
     return int64, Ref(typeof(states[0])), Ref(typeof(held)), int64, int64
+
+
+def _layout(state: Any) -> Iterator[Any]:
+    """Return all that the types of arrays depend on."""
+    if isinstance(state, np.ndarray):
+        flags = state.flags
+        yield state.dtype, state.ndim, flags.c_contiguous, flags.aligned, flags.writeable
+    else:
+        yield type(state)
+        for each in state:
+            yield from _layout(each)
 
 
 def _words(state: Any) -> list[int]:

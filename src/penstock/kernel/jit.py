@@ -239,16 +239,25 @@ def cache_folder() -> Path | None:
     if chosen == "":
         return None
     bases = [Path(chosen)] if chosen else _usual_places()
+    only_read = None
     for base in bases:
         folder = base / "kernels"
         try:
-            base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            if _only_ours(base) and _only_ours(folder):
-                return folder
+            base.mkdir(mode=0o755, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o755, exist_ok=True)
+            if _only_ours(base.stat()) and _only_ours(folder.stat()):
+                if os.access(folder, os.W_OK):
+                    return folder
+                only_read = only_read or folder
         except OSError:
             continue
-    return None
+    return only_read
+
+
+def are_kept() -> bool:
+    """Tell whether kernels that are compiled now will be found by other processes."""
+    folder = cache_folder()
+    return folder is not None and os.access(folder, os.W_OK)
 
 
 def _usual_places() -> list[Path]:
@@ -257,11 +266,10 @@ def _usual_places() -> list[Path]:
     return [Path(home) / "penstock", Path(tempfile.gettempdir()) / f"penstock-{user}"]
 
 
-def _only_ours(folder: Path) -> bool:
-    """Tell whether no other user but root can put files here: they would be unpickled."""
+def _only_ours(status: os.stat_result) -> bool:
+    """Tell whether no other user but root can write a folder or a file: it would be unpickled."""
     if not hasattr(os, "getuid"):
         return True
-    status = folder.stat()
     return status.st_uid in (os.getuid(), ROOT) and not status.st_mode & (
         stat.S_IWGRP | stat.S_IWOTH
     )
@@ -315,7 +323,7 @@ class _KernelCache(caching.NullCache):
             found = self._read(name, target_context)  # another process may have been faster
             if found is None:
                 self._turns[name] = turn
-                self._notices[name] = _notice(self._what, self._folder)
+                self._notices[name] = _notice(self._what)
             elif turn is not None:
                 turn.end()
         return found
@@ -347,13 +355,19 @@ class _KernelCache(caching.NullCache):
         return found
 
 
-def _notice(what: str, folder: Path | None) -> threading.Timer:
-    """Say in the log that something is compiled, unless that is soon over."""
-    if folder is None:
-        often = "in every process, as there is no folder to keep it in (PENSTOCK_CACHE_DIR)"
+@functools.cache
+def say_compiling(what: str) -> None:
+    """Say once in the log that something is compiled and rows wait for it."""
+    if are_kept():
+        often = f"once per machine (kept in {cache_folder()})"
     else:
-        often = f"once per machine (kept in {folder})"
-    notice = threading.Timer(SLOW, log.warning, ("compiling %s: a few seconds, %s", what, often))
+        often = "in every process, as there is no folder to keep it in (PENSTOCK_CACHE_DIR)"
+    log.warning("compiling %s: a few seconds, %s", what, often)
+
+
+def _notice(what: str) -> threading.Timer:
+    """Say in the log that something is compiled, unless that is soon over."""
+    notice = threading.Timer(SLOW, say_compiling, (what,))
     notice.daemon = True
     notice.start()
     return notice
@@ -361,7 +375,9 @@ def _notice(what: str, folder: Path | None) -> threading.Timer:
 
 def _read(path: Path, context: Any) -> Any:
     try:
-        found = _loaded(path.read_bytes(), context)
+        with path.open("rb") as file:
+            # The folder was looked at when the process began; it may be another one now.
+            found = _loaded(file.read(), context) if _only_ours(os.fstat(file.fileno())) else None
     except OSError:  # missing
         return None
     if found is not None:
@@ -385,6 +401,7 @@ def _keep(path: Path, code: bytes) -> None:
     partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}")
     try:
         partial.write_bytes(code)
+        partial.chmod(0o644)  # also where the user's files are for a group to write
         partial.replace(path)  # atomic: another process never reads half a file
         _forget_old(path.parent)
     except OSError:

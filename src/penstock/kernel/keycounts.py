@@ -9,7 +9,7 @@ A key and its counts lie side by side, and the eight places too: a look-up is on
 misses, which is what counting costs. The table has its full size from the start; memory is taken as
 places are used. Saved are the used places alone.
 
-A `Sketch` says how often a key came lately, and about: count-min, of small counters that age.
+A `CountSketch` says how often a key came lately, and about: count-min, of small counters that age.
 Source: Cormode, Muthukrishnan (2005), with the halving of Einziger, Friedman, Manes, "TinyLFU"
 (2017).
 """
@@ -197,17 +197,17 @@ def references(counts, held, slot):
     return total
 
 
-class Sketch(NamedTuple):
+class CountSketch(NamedTuple):
     """Counters, and how many additions they hold."""
 
     counter: np.ndarray  # uint8[ROWS, power of two], each up to HIGHEST
     added: np.ndarray  # int64[1]
 
 
-def make_sketch(keys: int) -> Sketch:
+def make_sketch(keys: int) -> CountSketch:
     """Return an empty sketch for about `keys` keys that matter."""
     width = ROOM * max(64, 1 << (keys - 1).bit_length())
-    return Sketch(zeros((ROWS, width), np.uint8), np.zeros(1, np.int64))
+    return CountSketch(zeros((ROWS, width), np.uint8), np.zeros(1, np.int64))
 
 
 @jit

@@ -1,8 +1,8 @@
 """Hash tables from 64-bit keys to entry numbers: open addressing, linear probing, real deletion.
 
 The keys themselves lie with the entries (`keys[entry]`); a bucket holds the entry number and 31
-bits of the key's hash, so that a probe seldom touches a key that is not the one sought, and a
-displaced bucket knows its home without looking at its key. Deletion shifts buckets back instead of
+bits of the key's hash, so that a probe seldom touches a key that is not the one sought, and the
+home of a displaced bucket can be computed without its key. Deletion shifts buckets back instead of
 leaving tombstones: the cost of a look-up never depends on how many keys came and went.
 
 Several tables of one size can be rows of the same array; a table is named by its row.
@@ -73,8 +73,8 @@ def make_buckets(
 
     A `tight` one is at most three quarters full.
 
-    A `roomy` small table is kept nearly empty, so that the first probe tells and the processor
-    foresees it: more than twice as fast where most keys are not found.
+    A `roomy` small table is kept nearly empty, so that the first probe decides and its branch is
+    predicted: more than twice as fast where most keys are not found.
     """
     wanted = entries * (8 if roomy and entries <= SMALL else 2)
     if tight:
@@ -108,7 +108,7 @@ def find(buckets, table, keys, key):
 
 @jit
 def announce(buckets, table, key):
-    """Say that `key` will be looked for soon."""
+    """Prefetch the bucket of a key that will be looked for soon."""
     fetch(buckets, table, _print(key) & (buckets.shape[1] - 1))
 
 

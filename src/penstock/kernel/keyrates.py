@@ -139,7 +139,7 @@ def find(rates, join, key):
 
 @jit
 def announce(rates, entry):
-    """Say that an entry will be read soon."""
+    """Prefetch an entry that will be read soon."""
     fetch(rates.cell, entry, 0)
     fetch(rates.cell, entry, rates.cell.shape[1] - 1)
 

@@ -17,7 +17,7 @@ from .policy import REJECT
 
 SCAN = 512  # up to so many members are all looked at
 SAMPLE = 64  # so many are drawn from more
-NOBODY = np.int64(-1)
+NONE = np.int64(-1)  # in the place of a slot
 
 
 class Members(NamedTuple):
@@ -73,17 +73,17 @@ def expires_sooner(held, one, other, newcomer):
     return end < other_end or (end == other_end and is_older(held, one, other, newcomer))
 
 
-def make_choose(score, scan: int = SCAN, sample: int = SAMPLE, goes_first=is_older):
+def make_choose(score, scan: int = SCAN, sample: int = SAMPLE, is_first=is_older):
     """Return the hook `choose_victim` of states with `members`, `rng` and `always`.
 
     A newcomer that scores less than all held tuples is rejected, unless it is `always` admitted.
-    `goes_first(held, slot, other, newcomer)` decides between equal scores.
+    `is_first(held, slot, other, newcomer)` decides between equal scores.
     """
-    lowest_of = _make_lowest(score, scan, sample, goes_first)
+    lowest_of = _make_lowest(score, scan, sample, is_first)
 
     @jit
     def choose_victim(state, held, newcomer, now):
-        victim, _ = lowest_of(state, held, now, NOBODY if state.always[0] else newcomer)
+        victim, _ = lowest_of(state, held, now, NONE if state.always[0] else newcomer)
         return REJECT if victim == newcomer else victim
 
     return choose_victim
@@ -95,13 +95,13 @@ def make_least(score, scan: int = SCAN, sample: int = SAMPLE):
 
     @jit
     def least(state, held, now):
-        return lowest_of(state, held, now, NOBODY)
+        return lowest_of(state, held, now, NONE)
 
     return least
 
 
-def _make_lowest(score, scan, sample, goes_first):
-    """Return what compares a newcomer, if there is one, with the held.
+def _make_lowest(score, scan, sample, is_first):
+    """Return the function that compares a newcomer, if there is one, with the held tuples.
 
     One loop for all of them, since every call of `score` is compiled code of its own.
     """
@@ -111,7 +111,7 @@ def _make_lowest(score, scan, sample, goes_first):
         members = state.members
         size = members.size[0]
         first = 0 if newcomer < 0 else -1
-        best, lowest = NOBODY, np.inf
+        best, lowest = NONE, np.inf
         for turn in range(first, size if size <= scan else sample):
             if turn < 0:
                 slot = newcomer
@@ -121,7 +121,7 @@ def _make_lowest(score, scan, sample, goes_first):
             if (
                 best < 0
                 or worth < lowest
-                or (worth == lowest and goes_first(held, slot, best, newcomer))
+                or (worth == lowest and is_first(held, slot, best, newcomer))
             ):
                 best, lowest = slot, worth
         return best, lowest

@@ -103,17 +103,25 @@ def _drop(ghost, entry):
 
 
 @jit
+def entry_of(ghost, key):
+    """Return the number of a key's entry, or -1."""
+    return np.int64(keymap.find(ghost.buckets, 0, ghost.key, key))
+
+
+@jit
 def remember(ghost, key):
-    entry = keymap.find(ghost.buckets, 0, ghost.key, key)
+    """Add a key as the newest; return the number of its entry."""
+    entry = entry_of(ghost, key)
     if entry >= 0:
         move_to_back(ghost.order, 0, entry)
-        return
+        return entry
     if ghost.unused[0] == 0:
         _drop(ghost, front(ghost.order, 0))
-    entry = pop(ghost.unused)
+    entry = np.int64(pop(ghost.unused))
     ghost.key[entry] = key
     keymap.add(ghost.buckets, 0, key, entry)
     push_back(ghost.order, 0, entry)
+    return entry
 
 
 @jit
@@ -126,7 +134,7 @@ def shrink(ghost, most):
 @jit
 def forget(ghost, key):
     """Drop a key; tell whether it was there."""
-    entry = keymap.find(ghost.buckets, 0, ghost.key, key)
+    entry = entry_of(ghost, key)
     if entry < 0:
         return False
     _drop(ghost, entry)

@@ -1,6 +1,6 @@
-"""Tables on pages of their own, which the system has back as soon as they are dropped; stacks.
+"""Tables on pages of their own, which return to the system as soon as they are dropped; stacks.
 
-The allocator keeps what it is given back and gives it out in pieces. Tables that grow leave holes
+The allocator keeps freed memory and reuses it in pieces. Tables that grow leave holes
 there that no larger table fits into: a memory of 100 MB had 25 MB of them. Small tables lie where
 everything does.
 

@@ -5,7 +5,7 @@ Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (20
 
 import numpy as np
 
-from .jit import jit
+from .jit import jit, kernel
 from .options import at_least
 
 # Numba turns uint64 with a plain int into a float, so every constant is a uint64 itself.
@@ -40,6 +40,19 @@ def mix(word):
     return word ^ (word >> B31)
 
 
+def hashed(words: np.ndarray, salt: np.uint64) -> np.ndarray:
+    """Return 64 scrambled bits of each word: uint64[n]. Other salts give unrelated answers."""
+    out = np.empty(len(words), np.uint64)
+    _mix_all(np.ascontiguousarray(words, np.int64), salt, out)
+    return out
+
+
+@kernel
+def _mix_all(words, salt, out):
+    for i in range(len(words)):
+        out[i] = mix(np.uint64(words[i]) ^ salt)
+
+
 @jit
 def below(rng, bound):
     """Draw an integer from 0 to `bound` - 1; `bound` must be below 2**32."""
@@ -52,3 +65,16 @@ def uniform(rng):
     """Draw a number from [0, 1), of 53 random bits."""
     rng[0] += STEP
     return np.float64(mix(rng[0]) >> B11) * 2.0**-53
+
+
+def uniforms(rng: np.ndarray, count: int) -> np.ndarray:
+    """Return the next `count` draws of `uniform`."""
+    out = np.empty(count)
+    _draw_all(rng, out)
+    return out
+
+
+@kernel
+def _draw_all(rng, out):
+    for i in range(len(out)):
+        out[i] = uniform(rng)

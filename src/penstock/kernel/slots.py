@@ -1,7 +1,7 @@
 """The held tuples, one slot each; which of them have a key; and which expire next.
 
-The last slot is the waiting room: the newcomer is written there before anything is decided about
-it, so a policy reads a newcomer exactly as it reads a held tuple. All that belongs to a tuple lies
+The last slot is free for the newcomer, which is written there before anything is decided about it,
+so a policy reads a newcomer exactly as it reads a held tuple. All that belongs to a tuple lies
 in one record, also its keys and its places in the index: code that reads one of these mostly reads
 several, and in the plain join a record is exactly one cache line. In a large memory cache misses
 are most of the time that an arrival takes.
@@ -52,7 +52,7 @@ def tuple_type(attributes: int, legs: int, sized: bool) -> np.dtype:
 
 
 class Held(NamedTuple):
-    """The held tuples by slot; the last row is the waiting room."""
+    """The held tuples by slot; the last row is for the newcomer."""
 
     key: np.ndarray  # int64[capacity + 1, attributes]: a view of the keys in the records
     at: np.ndarray  # tuple_type[capacity + 1]
@@ -198,7 +198,7 @@ def unlink(index, join, side, leg, slot):
 
 
 class Expiry(NamedTuple):
-    """One queue per clock (one for all, or one per stream) and one heap of stragglers."""
+    """One queue per clock (one for all, or one per stream), and a heap of late deadlines."""
 
     ends: np.ndarray  # int64[clocks, 3]: first and last slot of a queue, and how many wait in it
     late: heap.Heap

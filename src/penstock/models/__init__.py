@@ -5,7 +5,7 @@
 - `independent.py`: `Stationary` and `Trend`.
 - `walk.py`: `Walk`. `autoregression.py`: `Ar1` and `Seasonal`.
 - `choice.py`: `best` chooses the family of a stream.
-- `curves.py`: what HEEB needs, how long rows are held and tables of their benefit.
+- `benefit.py`: what HEEB needs, how long rows are held and tables of their benefit.
 """
 
 from .autoregression import Ar1, Seasonal

@@ -17,17 +17,8 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel.options import check_word
 from ..numeric import Estimate, Floats, check_number, minimum
-from .cells import (
-    Discrete,
-    Ints,
-    cell_mass,
-    check_span,
-    check_zero_mean,
-    numbers,
-    to_cells,
-    wanted,
-    whole_numbers,
-)
+from . import cells
+from .cells import Discrete, Ints, to_cells, whole_numbers
 from .model import Fit, History, Regression, fitted, now, regress, steps, values_between
 
 LEAST = 10  # values to fit a line to
@@ -43,7 +34,7 @@ class Stationary:
     family: ClassVar[str] = "stationary"
 
     def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
-        given = numbers("values", values)
+        given = cells.numbers("values", values)
         order = np.argsort(given, kind="stable")
         self.values = given[order]
         again = self.values[1:] == self.values[:-1]
@@ -60,7 +51,7 @@ class Stationary:
     def prob(self, v: Any, d: Any, history: History) -> Floats:
         """Return the probability of v, which depends neither on d nor on the history."""
         end = now(history)
-        value = wanted(v)
+        value = cells.wanted(v)
         place = np.minimum(np.searchsorted(self.values, value), len(self.values) - 1)
         p = np.where(self.values[place] == value, self.probabilities[place], 0.0)
         shape = np.broadcast_shapes(p.shape, steps(d).shape, np.shape(end.time))
@@ -99,14 +90,14 @@ def _normal_values(cell: Ints) -> Fitted:
     # At least as wide as the data: an outlier must have a probability.
     low = min(int(np.floor(mean - 9 * sd)), int(cell.min()))
     high = max(int(np.ceil(mean + 9 * sd)), int(cell.max()))
-    check_span("data", low, high)
-    mass = cell_mass(np.arange(low, high + 1), mean, sd)
+    cells.check_span("data", low, high)
+    mass = cells.cell_mass(np.arange(low, high + 1), mean, sd)
     return Stationary(np.arange(low, high + 1), mass / mass.sum()), 2
 
 
 def _uniform_values(cell: Ints) -> Fitted:
     low, high = int(cell.min()), int(cell.max())
-    check_span("data", low, high)
+    cells.check_span("data", low, high)
     values = np.arange(low, high + 1)
     return Stationary(values, np.full(len(values), 1 / len(values))), 2
 
@@ -127,7 +118,7 @@ class Trend:
     def __init__(self, slope: float, intercept: float, noise: Discrete) -> None:
         self.slope = check_number("slope", slope)
         self.intercept = check_number("intercept", intercept)
-        check_zero_mean(noise)
+        cells.check_zero_mean(noise)
         self.noise = noise
 
     def __repr__(self) -> str:
@@ -208,7 +199,7 @@ def _around(values: Ints, line: tuple[float, float], errors: Regression, kind: s
     start, slope = line
     bare = Trend(slope, start, Discrete.uniform(0))
     left = values - bare.centre(np.arange(len(values)))
-    check_span("the residuals of the line", left.min(), left.max())
+    cells.check_span("the residuals of the line", left.min(), left.max())
     noise, free = NOISES[kind](left)
     added = Estimate(slope, float(errors.error[1]))
     return fitted(Trend(slope, start, noise), values, free + 2, f"{kind} noise", added)

@@ -1,9 +1,9 @@
 """The policies: which rows to keep when the memory is full.
 
 - `registry.py`: finds policies by name, those of other packages too; what `auto` and `advise` try.
-- `baselines.py`: RAND, FIFO, LRU. `popularity.py`: PROB, LIFE, LFU. `lba.py`: LBA, ELBA.
-- `age.py`, `clock.py`, `gdj.py`, `hist.py`, `lhd.py`, `rate.py`, `s3fifo.py`, `sieve.py`,
-  `wtinylfu.py`: one policy each.
+- `baselines.py`: RAND, FIFO, LRU. `frequency.py`: PROB, LIFE, LFU. `lba.py`: LBA, ELBA.
+- `age.py`, `clock.py`, `gdj.py`, `hist.py`, `lhd.py`, `lirs.py`, `rate.py`, `s3fifo.py`,
+  `sieve.py`, `wtinylfu.py`: one policy each.
 - `heeb.py`: HEEB; `heeb_tables.py`: the tables it reads, made from models of the streams.
 - `shared.py`: admission, and hooks that several policies have.
 
@@ -18,6 +18,7 @@ from .registry import (
     choose,
     choose_on_executor,
     families,
+    is_named,
     known,
     named,
     names,
@@ -34,6 +35,7 @@ __all__ = [
     "choose",
     "choose_on_executor",
     "families",
+    "is_named",
     "known",
     "named",
     "names",

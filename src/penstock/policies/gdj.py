@@ -21,18 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernel import ladder as ladders
+from ..kernel import policy as contract
 from ..kernel import ranks as trees
 from ..kernel.jit import jit
-from ..kernel.policy import (
-    CACHING,
-    JOINING,
-    Policy,
-    Setup,
-    Trial,
-    Tunable,
-    check_choice,
-    check_range,
-)
+from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, Tunable
 
 BY_RANK = 2
 PERCENTILES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # finer steps gained less than 1 %
@@ -52,8 +44,8 @@ class GdjState(NamedTuple):
 
 def make_state(setup: Setup, percentile: float = 0.9, method: int = 1) -> GdjState:
     """Return an empty state; `percentile` 0 gives a newcomer the lowest credit, 1 the highest."""
-    check_range("gdj", "percentile", percentile, 0, 1)
-    check_choice("gdj", "method", str(method), ("1", "2", "3"))
+    contract.check_range("gdj", "percentile", percentile, 0, 1)
+    contract.check_choice("gdj", "method", str(method), ("1", "2", "3"))
     by_rank = method == BY_RANK
     return GdjState(
         ladders.make_ladder(1 if by_rank else setup.capacity, percentile),

@@ -3,7 +3,7 @@
 The benefit H of a tuple is how often its key is expected on the other stream, each future step
 weighted by the chance L that the tuple is still held then. A model of each stream gives the
 probabilities: given beforehand, or fitted to the stream while it runs. H is computed into a table
-when a model is known (`models.curves`), so that a score is one look into it.
+when a model is known (`models.benefit`), so that a score is one look into it.
 
 All scores change with time, so a small memory is scanned and of a larger one a sample is compared.
 
@@ -21,41 +21,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernel import history as histories
+from ..kernel import gains as layout
 from ..kernel import members as sets
+from ..kernel import recent as histories
 from ..kernel import rng as rngs
-from ..kernel.gains import (
-    LEVEL,
-    LINE,
-    LOW,
-    PERIOD,
-    SLOPE,
-    STATIONARY,
-    STEP,
-    UNKNOWN,
-    WALK,
-    X_LOW,
-    X_STEP,
-    gain,
-)
-from ..kernel.history import History, make_history
 from ..kernel.jit import jit
 from ..kernel.members import make_choose
 from ..kernel.pages import zeros
 from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial
+from ..kernel.recent import History, make_history
 from ..kernel.rng import mix
 from ..kernel.slots import FOREVER
-from .heeb_tables import (
-    FEEDBACK,
-    LIFETIME,
-    PHASES,
-    Plan,
-    Tables,
-    fitted_tables,
-    make_plan,
-    read_alphas,
-    starting_tables,
-)
+from . import heeb_tables as benefits
 from .shared import COMPETE, admits_always
 
 ROOM = 256  # tuples in a shadow memory at most
@@ -85,7 +62,7 @@ class Alphas(NamedTuple):
 
 def make_alphas(setup: Setup, values: np.ndarray, mode: int) -> Alphas:
     """Return the alphas with empty shadow memories."""
-    shadows = len(values) if mode == FEEDBACK and setup.shape.is_plain else 0
+    shadows = len(values) if mode == benefits.FEEDBACK and setup.shape.is_plain else 0
     room = max(1, min(ROOM, setup.scale))
     share = min(1.0, room / setup.scale)
     key, stream, time, deadline = (np.zeros((shadows, room), np.int64) for _ in range(4))
@@ -110,8 +87,8 @@ def make_alphas(setup: Setup, values: np.ndarray, mode: int) -> Alphas:
 class HeebState(NamedTuple):
     """What is known of the streams, and the held slots."""
 
-    tables: Tables
-    plan: Plan
+    tables: benefits.BenefitTables
+    plan: benefits.FitPlan
     history: History
     alphas: Alphas
     members: sets.Members
@@ -144,13 +121,13 @@ def make_state(
     models fitted to the whole trace.
     """
     shape = setup.shape
-    values, mode = read_alphas(setup, L, alpha, lifetime, steps)
-    plan = make_plan(setup, values, model, L, period, fit)
+    values, mode = benefits.read_alphas(setup, L, alpha, lifetime, steps)
+    plan = benefits.make_plan(setup, values, model, L, period, fit)
     sides = np.full((len(shape.joins), shape.sides, 2), -1, np.int64)
     for number, join in enumerate(shape.joins):
         sides[number, : len(join)] = join
     return HeebState(
-        starting_tables(setup, plan),
+        benefits.starting_tables(setup, plan),
         plan,
         make_history(shape.streams * shape.attributes),
         make_alphas(setup, values, mode),
@@ -168,8 +145,8 @@ def make_state(
 def _on_curve(tables, series, layer, offset):
     """Read a curve at a distance; beyond its ends H is 0."""
     start, size = tables.start[series, layer], tables.shape[series, 2]
-    numbers = tables.numbers
-    place = np.int64(np.floor((offset - numbers[series, LOW]) / numbers[series, STEP] + 0.5))
+    low, step = tables.numbers[series, layout.LOW], tables.numbers[series, layout.STEP]
+    place = np.int64(np.floor((offset - low) / step + 0.5))
     if place < 0 or place >= size:
         return 0.0
     return tables.worth[start + place]
@@ -180,10 +157,10 @@ def _between(tables, start, series, x, v):
     """Read a surface between its points; last values beyond it count as its edge."""
     lasts, values = tables.shape[series, 1], tables.shape[series, 2]
     numbers = tables.numbers
-    along = (v - numbers[series, LOW]) / numbers[series, STEP]
+    along = (v - numbers[series, layout.LOW]) / numbers[series, layout.STEP]
     if along < 0 or along > values - 1:
         return 0.0
-    across = (x - numbers[series, X_LOW]) / numbers[series, X_STEP]
+    across = (x - numbers[series, layout.X_LOW]) / numbers[series, layout.X_STEP]
     across = min(max(across, 0.0), lasts - 1.0)
     row, column = min(np.int64(across), lasts - 2), min(np.int64(along), values - 2)
     down, right = across - row, along - column
@@ -200,10 +177,10 @@ def _on_surface(tables, series, layer, steps, newest, key):
     phases = tables.shape[series, 0]
     turn = 0.0  # of the season, from 0 to 1
     if phases > 1:
-        since = np.float64(steps) - tables.numbers[series, LEVEL]
-        turn = since / tables.numbers[series, PERIOD]
+        since = np.float64(steps) - tables.numbers[series, layout.LEVEL]
+        turn = since / tables.numbers[series, layout.PERIOD]
         turn -= np.floor(turn)
-        newest -= tables.season[series, np.int64(turn * PHASES) % PHASES]
+        newest -= tables.season[series, np.int64(turn * benefits.PHASES) % benefits.PHASES]
     first = np.int64(turn * phases) % phases
     later = turn * phases - np.floor(turn * phases)  # how near the second one is
     area = tables.shape[series, 1] * tables.shape[series, 2]
@@ -235,7 +212,7 @@ def _known(tables, series, layer, key):
 def _beside_line(tables, history, series, layer, key, ahead):
     """Return H of a key as it will be `ahead` steps from now, by its distance from a trend."""
     steps = history.arrived[series] - 1 + ahead
-    line = tables.numbers[series, LEVEL] + tables.numbers[series, SLOPE] * steps
+    line = tables.numbers[series, layout.LEVEL] + tables.numbers[series, layout.SLOPE] * steps
     return _on_curve(tables, series, layer, key - line)
 
 
@@ -243,16 +220,16 @@ def _beside_line(tables, history, series, layer, key, ahead):
 def benefit(tables, history, series, layer, key):
     """Return H of a key, for one series."""
     form = tables.form[series]
-    if form == LINE:
+    if form == layout.LINE:
         return _beside_line(tables, history, series, layer, key, 0.0)
-    if form == UNKNOWN:
+    if form == layout.UNKNOWN:
         return 0.0
-    if form == STATIONARY:
+    if form == layout.STATIONARY:
         return _known(tables, series, layer, key)
     if history.arrived[series] == 0:
         return 0.0
     newest = np.float64(histories.newest(history, series))
-    if form == WALK:
+    if form == layout.WALK:
         return _on_curve(tables, series, layer, key - newest)
     steps = history.arrived[series] - 1
     return _on_surface(tables, series, layer, steps, newest, np.float64(key))
@@ -275,7 +252,7 @@ def _worth(state, layer, series, key, deadline, now):
     if left >= 40 * alpha:
         return worth
     beyond = worth
-    if tables.form[series] == LINE:
+    if tables.form[series] == layout.LINE:
         beyond = _beside_line(tables, history, series, layer, key, np.floor(left))
     return worth if beyond == 0.0 else worth - math.exp(-np.floor(left) / alpha) * beyond
 
@@ -301,7 +278,7 @@ def score(state, held, slot, now):
         if join < 0:
             break
         key = held.key[slot, state.legs[stream, leg, 2]]
-        product = gain(held, slot, leg)
+        product = layout.gain(held, slot, leg)
         for other in range(state.sides.shape[1]):
             series = _awaited(state, join, other)
             if other != side and series >= 0:
@@ -399,7 +376,7 @@ def _note_lifetime(alphas, steps):
     life = alphas.life
     life[1] = min(life[1] + 1, LIVES)
     life[0] += (steps - life[0]) / life[1]
-    if alphas.mode[0] == LIFETIME:
+    if alphas.mode[0] == benefits.LIFETIME:
         alpha = -1 / np.log(1 - 1 / max(life[0], 1.05))
         nearest = 0
         for layer in range(len(alphas.value)):
@@ -436,7 +413,7 @@ def on_remove(state, held, slot, now):
 
 def refresh(state: HeebState) -> HeebState:
     """Fit the models again to the last arrivals."""
-    return state._replace(tables=fitted_tables(state.plan, state.history))
+    return state._replace(tables=benefits.fitted_tables(state.plan, state.history))
 
 
 HEEB = Policy(

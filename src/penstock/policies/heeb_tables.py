@@ -6,11 +6,11 @@ import numpy as np
 
 from ..errors import BadInput
 from ..kernel.gains import KINDS, LEVEL, SEASON, UNKNOWN
-from ..kernel.history import History, recent
 from ..kernel.policy import CACHING, Setup, check_choice
+from ..kernel.recent import History, recent
 
 if TYPE_CHECKING:  # models are imported where they are used: most joins never need them
-    from ..models.curves import Table
+    from ..models.benefit import BenefitTable
 
 GIVEN, LIFETIME, FEEDBACK = range(3)  # how alpha is chosen
 STEPS = 7  # alphas that feedback tries
@@ -23,7 +23,7 @@ NEVER = 2**62
 PHASES = 512  # points of a season
 
 
-class Plan(NamedTuple):
+class FitPlan(NamedTuple):
     """The parameters as numbers, and the number of arrivals until the next fit."""
 
     wait: np.ndarray  # int64[1]
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
     discounts: np.ndarray  # bool[1]: L is exp, so windows can be taken into account
 
 
-class Tables(NamedTuple):
+class BenefitTables(NamedTuple):
     """The tables of all series, one after the other."""
 
     form: np.ndarray  # int64[series]
@@ -63,7 +63,7 @@ def read_alphas(
     setup: Setup, lasting: str, alpha: str, lifetime: float | None, steps: int
 ) -> tuple[np.ndarray, int]:
     """Return the alphas (or the steps of a fixed L) to have tables for, and how one is chosen."""
-    from ..models.curves import Lasting, alpha_of
+    from ..models.benefit import Lasting, alpha_of
 
     check_choice("heeb", "L", lasting, KINDS)
     if lasting != "exp":
@@ -88,7 +88,7 @@ def read_alphas(
 
 def make_plan(
     setup: Setup, alphas: np.ndarray, model: str, lasting: str, period: float | None, fit: str
-) -> Plan:
+) -> FitPlan:
     """Return the plan; a model that is given beforehand is never fitted."""
     check_choice("heeb", "model", model, FAMILIES)
     check_choice("heeb", "fit", fit, ("running", "before"))
@@ -104,7 +104,7 @@ def make_plan(
             f"parameter 'L' of policy 'heeb' must be exp or fixed for joining, got {lasting!r}"
         )
     knows = setup.models is not None and (model == "auto" or fit == "before")
-    return Plan(
+    return FitPlan(
         np.array([NEVER if knows else LEAST]),
         np.array([shape.attributes]),
         awaited.ravel(),
@@ -117,9 +117,9 @@ def make_plan(
     )
 
 
-def starting_tables(setup: Setup, plan: Plan) -> Tables:
+def starting_tables(setup: Setup, plan: FitPlan) -> BenefitTables:
     """Return the tables of the models that are given, or empty ones."""
-    found: list[tuple[Any, Table] | None] = [None] * len(plan.awaited)
+    found: list[tuple[Any, BenefitTable] | None] = [None] * len(plan.awaited)
     if setup.models is not None and plan.wait[0] == NEVER:
         if setup.shape.attributes > 1 or len(setup.models) != setup.shape.streams:
             raise BadInput(
@@ -131,17 +131,17 @@ def starting_tables(setup: Setup, plan: Plan) -> Tables:
     return _flat(plan, found)
 
 
-def _table(plan: Plan, model: Any) -> "Table":
-    from ..models.curves import Lasting, tabulate
+def _table(plan: FitPlan, model: Any) -> "BenefitTable":
+    from ..models.benefit import Lasting, tabulate
 
     lastings = [Lasting(KINDS[plan.kind[0]], float(scale)) for scale in plan.scale]
     return tabulate(model, lastings, bool(plan.caching[0]))
 
 
-def _flat(plan: Plan, found: "list[tuple[Any, Table] | None]") -> Tables:
+def _flat(plan: FitPlan, found: "list[tuple[Any, BenefitTable] | None]") -> BenefitTables:
     """Return the tables of all series in arrays; nothing is known of a series without a model."""
     series, layers = len(found), len(plan.scale)
-    tables = Tables(
+    tables = BenefitTables(
         np.full(series, UNKNOWN),
         np.zeros((series, 7)),
         np.ones((series, 3), np.int64),
@@ -170,7 +170,7 @@ def _flat(plan: Plan, found: "list[tuple[Any, Table] | None]") -> Tables:
     return tables._replace(worth=np.concatenate(worth), key=np.concatenate(keys))
 
 
-def fitted_tables(plan: Plan, history: History) -> Tables:
+def fitted_tables(plan: FitPlan, history: History) -> BenefitTables:
     """Return tables of models fitted to the last arrivals, and plan the next fit."""
     found = [
         _fitted(plan, history, series) if plan.awaited[series] else None
@@ -181,7 +181,7 @@ def fitted_tables(plan: Plan, history: History) -> Tables:
     return _flat(plan, found)
 
 
-def _fitted(plan: Plan, history: History, series: int) -> "tuple[Any, Table] | None":
+def _fitted(plan: FitPlan, history: History, series: int) -> "tuple[Any, BenefitTable] | None":
     from ..models import Trend
     from ..models.cells import spanning
 
@@ -205,7 +205,7 @@ def fit_family(family: str, data: np.ndarray, period: float | None) -> Any:
     from ..models import Ar1, Seasonal, Stationary, Trend, Walk, best
 
     if family == "auto":
-        return best(data, period=period).fit.model
+        return best(data, period=period).model
     if family == "seasonal":
         return Seasonal.fit(data, period=period).model
     if family == "trend":

@@ -65,7 +65,7 @@ WATCHED = np.dtype(
 )
 
 
-class Watched(NamedTuple):
+class WatchedTuples(NamedTuple):
     """Watched tuples by their side; `at[side, : size[side]]` are in use."""
 
     at: np.ndarray  # WATCHED[2, watch]
@@ -96,7 +96,7 @@ class HistState(NamedTuple):
     smoothing: np.ndarray  # float64[1]
     arrived: np.ndarray  # int64[2]: of each stream lately
     positions: Positions
-    watched: Watched
+    watched: WatchedTuples
     worth: histograms.Histograms  # by side
 
 
@@ -144,7 +144,7 @@ def make_state(
             np.zeros((2, 2)),
             np.zeros((2, 2)),
         ),
-        Watched(np.zeros((2, watch), WATCHED), np.zeros(2, np.int64)),
+        WatchedTuples(np.zeros((2, watch), WATCHED), np.zeros(2, np.int64)),
         histograms.make_histograms(2, buckets, every, decay),
     )
 

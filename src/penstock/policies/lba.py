@@ -37,22 +37,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernel import heap as heaps
-from ..kernel import history as histories
 from ..kernel import keycounts
 from ..kernel import members as sets
+from ..kernel import recent as histories
 from ..kernel import rng as rngs
 from ..kernel.gains import gain
 from ..kernel.heap import ABSENT, Heap
-from ..kernel.history import (
-    ROOM_TO_SEARCH,
-    Recent,
-    earlier,
-    is_of,
-    lag_of,
-    latest,
-    make_recent,
-    weigh,
-)
 from ..kernel.jit import jit
 from ..kernel.members import SCAN, expires_sooner, make_choose
 from ..kernel.policy import JOINING, REJECT, Policy, Setup, Trial, check_range
@@ -70,11 +60,11 @@ ALONE = 0.95  # a larger b is what independent draws give: then popularity alone
 TURN = 8
 
 
-class Locality(NamedTuple):
+class LocalityState(NamedTuple):
     """One row per line; a line is one side of one join."""
 
     counts: keycounts.KeyCounts
-    recent: Recent
+    recent: histories.Recent
     repeat: np.ndarray  # float64[lines, h]: a_1 .. a_h
     afresh: np.ndarray  # float64[lines]: b
     reach: np.ndarray  # int64[lines]: the last lag with a weight; 0: popularity alone counts
@@ -87,17 +77,17 @@ class Locality(NamedTuple):
     began: np.ndarray  # int64[1]: the time of the first arrival
 
 
-def make_locality(setup: Setup, policy: str, h: int, steps: int | None) -> Locality:
+def make_locality(setup: Setup, policy: str, h: int, steps: int | None) -> LocalityState:
     """Return an empty model, or one with the weights in `setup.models`."""
-    check_range(policy, "h", h, 1, ROOM_TO_SEARCH // PER_LAG)
+    check_range(policy, "h", h, 1, histories.ROOM_TO_SEARCH // PER_LAG)
     if steps is not None:
         check_range(policy, "steps", steps, 1)
     shape = setup.shape
     lines = len(shape.joins) * shape.sides
     weights = _given(setup)
-    locality = Locality(
+    locality = LocalityState(
         keycounts.make_counts(shape, setup.scale),
-        make_recent(lines, _room(setup.scale, h)),
+        histories.make_recent(lines, _room(setup.scale, h)),
         np.zeros((lines, h)),
         np.ones(lines),
         np.zeros(lines, np.int64),
@@ -123,7 +113,7 @@ def _room(scale: int, h: int) -> int:
     >>> _room(10, 200), _room(1000, 200), _room(10, 1024)
     (2048, 8192, 8192)
     """
-    wanted = max(PER_LAG * h, min(8 * scale, ROOM_TO_SEARCH))
+    wanted = max(PER_LAG * h, min(8 * scale, histories.ROOM_TO_SEARCH))
     return 1 << (wanted - 1).bit_length()
 
 
@@ -141,7 +131,7 @@ def _given(setup: Setup) -> "list[tuple[np.ndarray, float]] | None":
     return found
 
 
-def refit(locality: Locality) -> None:
+def refit(locality: LocalityState) -> None:
     """Learn the weights again from the last arrivals."""
     arrived = locality.recent.history.arrived
     for line in range(len(arrived)):
@@ -153,7 +143,7 @@ def refit(locality: Locality) -> None:
     locality.wait[0] = max(WARM_UP, min(int(arrived.sum()), SELDOM))
 
 
-def _fit(locality: Locality, line: int) -> None:
+def _fit(locality: LocalityState, line: int) -> None:
     from ..profile.locality import fit_likelihood
 
     locality.repeat[line], locality.afresh[line] = 0, 1
@@ -166,7 +156,7 @@ def _fit(locality: Locality, line: int) -> None:
             locality.repeat[line, :h], locality.afresh[line] = a, 1 - a.sum()
 
 
-def _look_ahead(locality: Locality) -> None:
+def _look_ahead(locality: LocalityState) -> None:
     """Compute the sums of columns."""
     from ..profile.locality import Weights, expected
 
@@ -244,7 +234,7 @@ def make_worth(ahead):
 class LbaState(NamedTuple):
     """The model, and the held slots: by popularity, or among the hot."""
 
-    locality: Locality
+    locality: LocalityState
     cold: Heap
     hot: sets.Members
     turn: np.ndarray  # int64[1]: the place of the hot tuple that was looked at last
@@ -282,7 +272,7 @@ def refresh_lba(state: LbaState) -> LbaState:
 def _ahead_lba(state, line, key, seen, deadline, now):
     """Return how much is expected of a key, by lemma 3, and whether it came lately."""
     locality = state.locality
-    lately, hot = weigh(locality.recent, line, key, locality.gain, locality.reach)
+    lately, hot = histories.weigh(locality.recent, line, key, locality.gain, locality.reach)
     return locality.fresh[line] * seen + units(locality, line) * lately, hot
 
 
@@ -385,7 +375,7 @@ LBA = Policy(
 class ElbaState(NamedTuple):
     """The model, how often keys repeat themselves, and the held slots."""
 
-    locality: Locality
+    locality: LocalityState
     times: np.ndarray  # float64[lines, steps + 1]: how often a key repeats itself within i steps
     until: np.ndarray  # float64[lines, steps + 1]: the sum of the times below i
     remaining: np.ndarray  # bool[1]: only what is left of the window of a tuple counts
@@ -467,11 +457,11 @@ def _ahead_elba(state, line, key, seen, deadline, now):
     steps = _steps(state, line, deadline, now)
     near = min(steps, state.times.shape[1] - 1)
     total = 0.0
-    number = latest(locality.recent, line, key)
-    while number > 0 and lag_of(locality.recent, line, number) <= locality.reach[line]:
-        if is_of(locality.recent, line, number, key):
-            total += _repeated(state, line, lag_of(locality.recent, line, number), near)
-        number = earlier(locality.recent, line, number)
+    number = histories.latest(locality.recent, line, key)
+    while number > 0 and histories.lag_of(locality.recent, line, number) <= locality.reach[line]:
+        if histories.is_of(locality.recent, line, number, key):
+            total += _repeated(state, line, histories.lag_of(locality.recent, line, number), near)
+        number = histories.earlier(locality.recent, line, number)
     afresh = state.until[line, near] + (steps - near) * state.times[line, near]
     popular = locality.afresh[line] * afresh / locality.known[line] * seen
     return popular + units(locality, line) * total, total > 0
@@ -485,7 +475,7 @@ def score_elba(state, held, slot, now):
     return _worth_elba(state, held, slot, now)[0]
 
 
-choose_elba = make_choose(score_elba, goes_first=expires_sooner)
+choose_elba = make_choose(score_elba, is_first=expires_sooner)
 
 
 @jit

@@ -11,7 +11,7 @@ no weights are learned; inf is PROB, a small one is close to LRU. With `remains`
 chance times what is left of the window, as in LIFE.
 
 Scores change with every arrival, so for an eviction some tuples are compared
-(`kernel/suspects.py`).
+(`kernel/shortlist.py`).
 """
 
 from typing import NamedTuple
@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernel import forecast as forecasts
-from ..kernel import suspects as sets
+from ..kernel import shortlist as lists
 from ..kernel.jit import jit
 from ..kernel.pages import full, zeros
 from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, check_range
-from ..kernel.suspects import Suspects, make_choose
+from ..kernel.shortlist import Shortlist, make_choose
 from .shared import COMPETE, admits_always
 
 
@@ -31,7 +31,7 @@ class RateState(NamedTuple):
     """The forecast of each key, and the members to compare."""
 
     forecast: forecasts.Forecast
-    suspects: Suspects
+    shortlist: Shortlist
     stream: np.ndarray  # int8[capacity]: the stream of a tuple
     entry: np.ndarray  # int32[capacity, legs]: the entries of its keys in the forecast, or -1
     newcomer: np.ndarray  # int32[1, legs]: the same of a tuple that is not held yet
@@ -48,7 +48,7 @@ def make_state(
     first = 1 if setup.problem == CACHING else 0  # rows that are fetched are not arrivals
     return RateState(
         forecasts.make_forecast(setup.shape, setup.scale, half_life, first),
-        sets.make_suspects(setup.capacity),
+        lists.make_shortlist(setup.capacity),
         zeros(setup.capacity, np.int8),
         full((setup.capacity, setup.shape.legs), -1, np.int32),
         np.full((1, setup.shape.legs), -1, np.int32),
@@ -69,7 +69,7 @@ def on_arrival(state, held, slot, now):
 
 @jit
 def on_insert(state, held, slot, now):
-    sets.add(state.suspects, slot)
+    lists.add(state.shortlist, slot)
     state.stream[slot] = held.at[slot]["stream"]
     forecasts.look_up(state.forecast, held, slot, slot, state.entry)
     forecasts.hold(state.forecast, state.entry, slot, 1)
@@ -86,7 +86,7 @@ def on_match(state, held, slot, now):
 @jit
 def on_remove(state, held, slot, now):
     forecasts.hold(state.forecast, state.entry, slot, -1)
-    sets.discard(state.suspects, slot)
+    lists.discard(state.shortlist, slot)
 
 
 @jit

@@ -29,12 +29,13 @@ from ..kernel.policy import (
 from .age import AGE
 from .baselines import FIFO, LRU, RAND
 from .clock import CLOCK
+from .frequency import LFU, LIFE, PROB
 from .gdj import GDJ
 from .heeb import HEEB
 from .hist import HIST
 from .lba import ELBA, LBA
 from .lhd import LHD
-from .popularity import LFU, LIFE, PROB
+from .lirs import LIRS
 from .rate import RATE
 from .s3fifo import S3FIFO
 from .sieve import SIEVE
@@ -71,6 +72,7 @@ BUILT_IN: tuple[Policy, ...] = (
     SIEVE,
     S3FIFO,
     WTINYLFU,
+    LIRS,
     LHD,
     HEEB,
     HIST,
@@ -99,6 +101,11 @@ def names() -> list[str]:
 def named(name: str) -> Policy:
     """Return the policy of this name, as a saved state has it."""
     return KEEP_ALL if name == KEEP_ALL.name else _find(name)
+
+
+def is_named(policy: Policy) -> bool:
+    """Tell whether another process would find this very policy by its name."""
+    return policy.name in (KEEP_ALL.name, *names()) and named(policy.name) is policy
 
 
 def _find(name: str) -> Policy:

@@ -27,7 +27,7 @@ class WTinyLfuState(NamedTuple):
 
     lists: Order
     where: np.ndarray  # int8[capacity]
-    sketch: keycounts.Sketch
+    sketch: keycounts.CountSketch
     window: np.ndarray  # float64[1]: share of the memory for the window
     protected: np.ndarray  # float64[1]: share of the main memory that is protected
 

@@ -14,14 +14,16 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import BadInput, BadState
+from ..kernel.rng import B11, STEP, make_rng, mix
 from ..numeric import check_number
 from .rounding import down, is_rounded, up
 from .rule import ABOVE, ASKED, BELOW, SPOKE, Costs, Rule, hook
 from .rules import tune
 
 FORMAT = 1
-MASK = 2**64 - 1
 
 
 class Interval(NamedTuple):
@@ -176,24 +178,15 @@ def check_rule(rule: Rule, limited: bool = False, fixed_by: str = "") -> None:
         )
 
 
-class Draws:
-    """Random numbers of a source: SplitMix64, as `kernel.rng`, with one integer as its state."""
+def draw(rng: np.ndarray) -> float:
+    """Draw a number from [0, 1), as `kernel.rng.uniform` does in compiled code.
 
-    def __init__(self, state: int):
-        self.state = state & MASK
-
-    def uniform(self) -> float:
-        """Draw a number from [0, 1).
-
-        >>> draws = Draws(1)
-        >>> 0 <= draws.uniform() != draws.uniform() < 1
-        True
-        """
-        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
-        word = self.state
-        word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
-        return ((word ^ (word >> 31)) >> 11) * 2.0**-53
+    >>> rng = make_rng(1)
+    >>> 0 <= draw(rng) != draw(rng) < 1
+    True
+    """
+    rng += STEP  # an array wraps around without a warning
+    return float(mix(rng)[0] >> B11) * 2.0**-53
 
 
 class _Line:
@@ -201,7 +194,7 @@ class _Line:
 
     def __init__(self, memory: Iterable[float], seed: int):
         self.memory = list(memory)
-        self.draws = Draws(seed)
+        self.rng = make_rng(seed)
         self.interval = Interval(math.nan, math.nan)
         self.sent = -math.inf
 
@@ -326,7 +319,7 @@ class Source:
             "run": self.run,
             "number": self._number,
             "lines": {
-                cache: [line.memory[:], line.draws.state, list(line.interval), line.sent]
+                cache: [line.memory[:], int(line.rng[0]), list(line.interval), line.sent]
                 for cache, line in self._lines.items()
             },
         }
@@ -357,7 +350,7 @@ class Source:
     def _send(self, line: _Line, why: int, now: float, need: float) -> Refresh:
         """Let the rule learn, and return the next interval."""
         rule, par = self._tuned.rule, self._tuned.par
-        rule.on_refresh(par, line.memory, why, self.value, now, need, line.draws.uniform())
+        rule.on_refresh(par, line.memory, why, self.value, now, need, draw(line.rng))
         low, high, *motion = rule.shape(par, line.memory, self.value)
         low, high = cut_at_limits(low, high, self.value, self.limits)
         low, high = around(low, high, self.value, self.rounded)

@@ -11,10 +11,11 @@ whole window are not counted.
 The course is the rate over time: rows per unit of time in up to `PARTS` windows of equal length.
 Where times are timestamps the unit is the second.
 
-`bursts` computes this from all times. `Arrivals` counts times in bins of bounded number, for a
+`bursts` computes this from all times. `BinnedTimes` counts times in bins of bounded number, for a
 stream of which only samples are kept; its windows are multiples of a bin.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -73,34 +74,36 @@ def bursts(times: ArrayLike) -> Bursts:
     """
     times = np.asarray(times)
     since, tick = _since_start(times)
-    span = _closed(float(since[-1]), len(since))
-    rate = len(since) / span
-    scales = []
-    for window in sorted({_window(size / rate, tick) for size in SIZES}):
-        windows = _windows_in(span, window)
-        if LEAST <= windows <= MOST:
-            place = (since // since.dtype.type(window)).astype(np.int64)
-            count = np.bincount(place[place < windows], minlength=windows)
-            scales.append(_scale(window, windows, count))
-    step = _window(span / PARTS, tick)
-    place = (since // since.dtype.type(step)).astype(np.int64)
-    found = Bursts(float(since[-1]), rate, tuple(scales), step, _course(place, None, span, step))
+
+    def counted(window: float) -> tuple[Ints, Ints]:
+        return np.unique((since // since.dtype.type(window)).astype(np.int64), return_counts=True)
+
+    found = _at_all_scales(float(since[-1]), len(since), tick, counted)
     if times.dtype.kind not in "mM":
         return found
     second, unit = (np.ones(1, f"m8[{each}]") for each in ("s", np.datetime_data(times.dtype)[0]))
     return found.in_seconds(float((second / unit)[0]))
 
 
-def _course(place: Ints, count: Ints | None, span: float, step: float) -> tuple[float, ...]:
-    """Return the rate in each window of this length; the last may be cut short by the end."""
-    windows = max(1, _windows_in(span, step))
-    rows = np.bincount(place, count, minlength=windows)[:windows]
-    return tuple((rows / step).tolist())
+def _at_all_scales(
+    span: float, rows: int, tick: float, counted: Callable[[float], tuple[Ints, Ints]]
+) -> Bursts:
+    """Return the arrival rates of so many rows, in windows that are whole numbers of ticks.
 
-
-def _closed(span: float, rows: int) -> float:
-    """Return the span with one more mean gap: n rows have only n - 1 gaps between them."""
-    return span * rows / (rows - 1)
+    `counted(window)` returns the windows of this length that have rows, and how many each has.
+    """
+    span_closed = span * rows / (rows - 1)  # one more mean gap: n rows have n - 1 between them
+    rate = rows / span_closed
+    scales = []
+    for window in sorted({_window(size / rate, tick) for size in SIZES}):
+        windows = _windows_in(span_closed, window)
+        if LEAST <= windows <= MOST:
+            place, count = counted(window)
+            scales.append(_scale(window, windows, count[place < windows]))
+    step = _window(span_closed / PARTS, tick)
+    windows = max(1, _windows_in(span_closed, step))  # the last may be cut short by the end
+    course = np.bincount(*counted(step), minlength=windows)[:windows] / step
+    return Bursts(span, rate, tuple(scales), float(step), tuple(course.tolist()))
 
 
 def _window(wanted: float, tick: float) -> float:
@@ -145,7 +148,7 @@ def _since_start(times: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 @dataclass(eq=False)
-class Arrivals:
+class BinnedTimes:
     """Counts of times in bins of equal width; bins without rows are left out."""
 
     most: int  # bins
@@ -185,17 +188,12 @@ class Arrivals:
         seen, span = int(self.count.sum()), self.latest - self.earliest
         if seen < 2 or span <= 0:
             return None
-        closed = _closed(float(span), seen)
-        scales = []
-        for bins in sorted({max(1, round(s * closed / seen / self.width)) for s in SIZES}):
-            windows = _windows_in(closed, bins * self.width)
-            if windows >= LEAST:
-                place, count = _merged((self.bin - self.bin[0]) // bins, self.count)
-                scales.append(_scale(bins * self.width, windows, count[place < windows]))
-        bins = max(1, round(closed / PARTS / self.width))
-        place, step = (self.bin - self.bin[0]) // bins, bins * self.width
-        course = _course(place, self.count, closed, step)
-        return Bursts(float(span), seen / closed, tuple(scales), float(step), course)
+
+        def counted(window: float) -> tuple[Ints, Ints]:
+            bins = round(window / self.width)
+            return _merged((self.bin - self.bin[0]) // bins, self.count)
+
+        return _at_all_scales(float(span), seen, self.width, counted)
 
 
 def bins_of(times: Times, origin: float, width: float) -> tuple[Ints, Ints]:

@@ -9,8 +9,8 @@ of m rows hits exactly where the stack distance is at most m, so one pass over t
 hit ratio of every size. It is the number of keys whose latest row lies at or after the preceding
 row of this key; a Fenwick tree over the positions of the stream counts them in O(log n).
 
-Both are held as a `Curve`, which is exact where every row was counted and has errors where it was
-estimated from samples (`sampled_profile.py`).
+Both are held as a `DistanceCurve`, which is exact where every row was counted and has errors where
+it was estimated from samples (`sampled_profile.py`).
 
 Sources: definition 1 and theorem 1 of Li, Chang, Kollios and Bestavros, "Characterizing and
 Exploiting Reference Locality in Data Stream Applications" (ICDE 2006); Mattson, Gecsei, Slutz and
@@ -29,7 +29,7 @@ from .ranked import previous
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class DistanceCurve:
     """The share of all rows that have at most a given distance."""
 
     at: Ints  # int64[knots]: distances, ascending from 0
@@ -41,7 +41,7 @@ class Curve:
     def counted(cls, distance: Ints, total: int) -> Self:
         """Return the exact curve of the rows that repeat a key at these distances.
 
-        >>> Curve.counted(np.array([1, 3, 1]), total=4).value([0, 1, 2, 99]).tolist()
+        >>> DistanceCurve.counted(np.array([1, 3, 1]), total=4).value([0, 1, 2, 99]).tolist()
         [0.0, 0.5, 0.5, 0.75]
         """
         part = np.cumsum(np.bincount(distance, minlength=2)) / total
@@ -65,10 +65,10 @@ class Curve:
         return max(int(x) + 1, int(np.ceil(x + (y - x) * (wanted - low) / (high - low))))
 
 
-class Distances(Curve):
+class Distances(DistanceCurve):
     """Inter-arrival distances."""
 
-    within = Curve.value  # the share of all rows whose key is repeated within k rows: the CDF
+    within = DistanceCurve.value  # the share of rows whose key is repeated within k rows: the CDF
 
     @property
     def median(self) -> int:
@@ -76,15 +76,15 @@ class Distances(Curve):
         return self.reach(0.5)
 
 
-class Reuse(Curve):
+class Reuse(DistanceCurve):
     """Stack distances.
 
     >>> Reuse.counted(np.array([1, 1, 1, 1, 2, 2, 3]), total=20).size_for(0.8)
     2
     """
 
-    hit_ratio = Curve.value  # of an LRU cache of this many rows
-    size_for = Curve.reach  # the smallest LRU cache with this part of the hits of an unlimited one
+    hit_ratio = DistanceCurve.value  # of an LRU cache of this many rows
+    size_for = DistanceCurve.reach  # the smallest LRU cache with this part of all possible hits
 
 
 def distances(keys: Ints, before: Ints | None = None) -> Distances:

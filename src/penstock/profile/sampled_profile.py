@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..kernel.rng import source
 from ..numeric import Estimate, Floats, Ints, student_within
-from .distances import Curve, Distances, Reuse, stack_distances
+from .distances import DistanceCurve, Distances, Reuse, stack_distances
 from .locality import LONGEST, conditional, likeliest, unconditional
 from .popularity import Popularity, fit_zipf
 from .ranked import Stretches, check_varied, link
@@ -32,7 +32,7 @@ from .stream_profile import Profile, Sampling, assembled, profile
 
 ENOUGH = 400  # sampled keys within a stack distance, from which on the sample estimates it well
 
-Kind = TypeVar("Kind", bound=Curve)
+Kind = TypeVar("Kind", bound=DistanceCurve)
 Counts = tuple[Floats, Floats]  # rows by stretch and distance, and the rows examined by stretch
 
 

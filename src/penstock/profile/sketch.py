@@ -2,7 +2,7 @@
 
 - a sample of the keys, with the long distances of all their rows (`KeySample`);
 - stretches of consecutive rows, for short distances and the locality model;
-- the number of rows by time (`bursts.Arrivals`);
+- the number of rows by time (`bursts.BinnedTimes`);
 - the popular keys, by lossy counting, unless all keys are counted elsewhere.
 
 **A sample of the keys** contains all rows of a key, or none. A key is sampled if its hash lies
@@ -37,9 +37,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import BadState
-from ..kernel.rng import FIRST, SECOND, STEP
+from ..kernel.rng import STEP, mix
 from ..numeric import Floats, Ints
-from .bursts import Arrivals, Times, bins_of
+from .bursts import BinnedTimes, Times, bins_of
 from .distances import stack_distances
 from .lossy import LossyCounter
 from .ranked import no_numbers, previous
@@ -78,10 +78,8 @@ def binned(distance: Ints) -> Floats:
 
 def hashes(keys: Ints, seed: int) -> NDArray[np.uint64]:
     """Return 64 random bits for each key, which depend only on the key and the seed."""
-    word = keys.astype(np.int64).view(np.uint64) + np.uint64((seed + 1) * int(STEP) % 2**64)
-    word = (word ^ (word >> np.uint64(30))) * FIRST
-    word = (word ^ (word >> np.uint64(27))) * SECOND
-    return word ^ (word >> np.uint64(31))
+    shift = np.uint64((seed + 1) * int(STEP) % 2**64)
+    return mix(keys.astype(np.int64).view(np.uint64) + shift)
 
 
 def threshold_for(rate: float) -> int:
@@ -318,7 +316,7 @@ TIME_BINS = 1 << 16
 
 
 @dataclass
-class Stretch:
+class KeyStretch:
     """Consecutive keys from a position in the stream on."""
 
     start: int
@@ -341,13 +339,13 @@ class SampledStretches:
 
     length: int
     stride: int
-    held: list[Stretch] = field(default_factory=list)
+    held: list[KeyStretch] = field(default_factory=list)
 
     def make_room(self, seen: int) -> None:
         """Double the stride until a stream of this length has no more than `MOST` stretches."""
         while -(-seen // self.stride) > MOST:
             self.stride *= 2
-        kept: dict[int, Stretch] = {}  # the first stretch of each part of `stride` rows
+        kept: dict[int, KeyStretch] = {}  # the first stretch of each part of `stride` rows
         for each in self.held:
             kept.setdefault(each.start // self.stride, each)
         self.held = list(kept.values())
@@ -358,7 +356,7 @@ class SampledStretches:
             last = self.held[-1] if self.held else None
             room = self.length - len(last.key) if last is not None and last.end == start else 0
             if last is None or room <= 0:
-                last, room = Stretch(start, key[:0]), self.length
+                last, room = KeyStretch(start, key[:0]), self.length
                 self.held.append(last)
             last.key = np.append(last.key, key[:room])
             start, key = start + len(key[:room]), key[room:]
@@ -368,7 +366,7 @@ class SampledStretches:
         starts = [each.start for each in self.held] + [seen]
         return starts == [0] + [each.end for each in self.held]
 
-    def useful(self) -> list[Stretch]:
+    def useful(self) -> list[KeyStretch]:
         """Return the stretches that are long enough for estimates."""
         return [each for each in self.held if len(each.key) * INCOMPLETE >= self.length]
 
@@ -387,7 +385,7 @@ class Sketch:
         length = max(rows // MOST, SHORTEST)
         self.keys = KeySample(seed, keys)
         self.stretches = SampledStretches(length, length)
-        self.arrivals = Arrivals(bins)
+        self.arrivals = BinnedTimes(bins)
         self.popular = LossyCounter(EPSILON) if counting else None
         self.seen = 0
         self.skipped = 0
@@ -464,9 +462,9 @@ class Sketch:
             )
         made = cls(0, 0)
         made.keys = KeySample(**_plain(without_prefix("keys_", saved)))
-        made.arrivals = Arrivals(**_plain(without_prefix("clock_", saved)))
+        made.arrivals = BinnedTimes(**_plain(without_prefix("clock_", saved)))
         starts = saved["run"].reshape(-1, 2)[:, 0].tolist()
-        held = [Stretch(start, key) for start, key in zip(starts, _pieces(saved))]
+        held = [KeyStretch(start, key) for start, key in zip(starts, _pieces(saved))]
         made.stretches = SampledStretches(length, stride, held)
         made.popular = popular_in(saved) if "popular_key" in saved else None
         made.seen, made.skipped = seen, skipped
@@ -479,7 +477,7 @@ def _pieces(found: Arrays) -> list[Ints]:
     return np.split(found["run_key"], np.cumsum(lengths))[:-1]
 
 
-def _fields_of(record: KeySample | Arrivals) -> Arrays:
+def _fields_of(record: KeySample | BinnedTimes) -> Arrays:
     return {each.name: getattr(record, each.name) for each in fields(record)}
 
 

@@ -9,19 +9,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import BadInput
 from ..numeric import Ints
+from . import locality
 from .bursts import Bursts, bursts
 from .distances import Distances, Reuse, distances, reuse
-from .locality import (
-    LONGEST,
-    Entropy,
-    Horizon,
-    Weights,
-    conditional,
-    fit_horizon,
-    least_squares,
-    likeliest,
-    unconditional,
-)
+from .locality import Horizon, Weights
 from .popularity import Popularity, fit_zipf
 from .ranked import Stretches, permuted, rank_keys, whole
 
@@ -56,7 +47,7 @@ class Profile:
     likelihood: Weights  # the locality model, for the h given or the h that is enough
     squares: Weights  # the same by the paper's least squares
     permuted_b: float  # the likeliest b of the permutation; 1 up to chance
-    entropy: Entropy
+    entropy: locality.Entropy
     bursts: Bursts | None  # None: no times are known
     sampling: Sampling | None = None  # None: every row was examined
     skipped: int = 0  # rows without a key or a time, which are not part of the profile
@@ -165,7 +156,7 @@ def profile(
         known,
         mixed,
         h,
-        max(h or 0, min(LONGEST, max(1, len(rank) // SHORT))),
+        max(h or 0, min(locality.LONGEST, max(1, len(rank) // SHORT))),
         progress,
         name=name,
         popularity=fit_zipf(count),
@@ -192,19 +183,20 @@ def assembled(
     longest: the longest h that is tried if none is given.
     measured: the other fields of the profile, which need no model.
     """
-    horizon = fit_horizon(known, longest, progress)
+    horizon = locality.fit_horizon(known, longest, progress)
     h = horizon.advice if h is None else h
-    weights = dict(zip(horizon.h, horizon.likelihood)).get(h) or likeliest(known, h)
-    mixed_weights = likeliest(mixed, h)
-    bits = unconditional(popularity.count, popularity.alike)
-    given, mixed_given = conditional(known, weights, bits), conditional(mixed, mixed_weights, bits)
+    weights = dict(zip(horizon.h, horizon.likelihood)).get(h) or locality.likeliest(known, h)
+    mixed_weights = locality.likeliest(mixed, h)
+    bits = locality.unconditional(popularity.count, popularity.alike)
+    given = locality.conditional(known, weights, bits)
+    mixed_given = locality.conditional(mixed, mixed_weights, bits)
     return Profile(
         popularity=popularity,
         horizon=horizon,
         likelihood=weights,
-        squares=least_squares(known, [h])[0],
+        squares=locality.least_squares(known, [h])[0],
         permuted_b=mixed_weights.b,
-        entropy=Entropy(bits, given, mixed_given),
+        entropy=locality.Entropy(bits, given, mixed_given),
         **measured,
     )
 

@@ -5,8 +5,8 @@ database is asked over `sessions`, in the SQL of its `dialects`; addresses are r
 `fetching` asks for many keys, with timeouts and retries.
 """
 
-from .fetching import Answer, Fetcher, Patience
+from .fetching import Fetcher, Patience
 from .relation import Relation
 from .sources import Called, Database, Source, as_source
 
-__all__ = ["Answer", "Called", "Database", "Fetcher", "Patience", "Relation", "Source", "as_source"]
+__all__ = ["Called", "Database", "Fetcher", "Patience", "Relation", "Source", "as_source"]

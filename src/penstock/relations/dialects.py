@@ -43,7 +43,7 @@ class Dialect:
         raise NotImplementedError
 
     def reader(self, connection: Any) -> str:
-        """Return the user whose rights count, for whom a row may look different."""
+        """Return the user whose rights apply: a row may look different to another user."""
         return ""
 
     def bind(self, keys: pa.Table) -> Any:

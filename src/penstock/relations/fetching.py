@@ -110,7 +110,7 @@ def _first_line(error: Exception, hide: Callable[[str], str]) -> str:
 # ------------------------------------------------------------ many keys
 
 
-class Answer(NamedTuple):
+class FetchedRows(NamedTuple):
     """The rows of the keys that were asked for."""
 
     rows: pa.Table  # the promised columns
@@ -131,7 +131,7 @@ class Fetcher:
     def __post_init__(self) -> None:
         self.counts = dict.fromkeys(("calls", "retries", "asked", "fetched"), 0)
 
-    def fetch(self, keys: pa.Table) -> Answer:
+    def fetch(self, keys: pa.Table) -> FetchedRows:
         """Return the rows of some keys, all of them different."""
         parts = [
             self._ask(keys.slice(first, self.patience.size))
@@ -145,13 +145,13 @@ class Fetcher:
             for part, start in zip(parts, before, strict=False)
         ]
         nothing = np.empty(0, np.int64)
-        return Answer(
+        return FetchedRows(
             rows,
             np.concatenate([nothing, *found]),
             np.concatenate([nothing, *(part.sent for part in parts)]),
         )
 
-    def _ask(self, keys: pa.Table) -> Answer:
+    def _ask(self, keys: pa.Table) -> FetchedRows:
         source = self.source
         tried = ask(lambda: source.fetch(keys), self.patience, source, self.clock, self.sleep)
         rows = conform(tried.answer, self.promised, source.keys, source.name)
@@ -160,7 +160,7 @@ class Fetcher:
         self.counts["retries"] += tried.tries - 1
         self.counts["asked"] += len(row)
         self.counts["fetched"] += int((row >= 0).sum())
-        return Answer(rows, row, np.full(len(row), tried.sent))
+        return FetchedRows(rows, row, np.full(len(row), tried.sent))
 
 
 def conform(answer: pa.Table, promised: pa.Schema, keys: tuple[str, ...], name: str) -> pa.Table:

@@ -83,7 +83,7 @@ def _why(before: Sample, now: Sample) -> str:
 
 def _in_force(figures: dict[str, Any]) -> str:
     """Return the policy that is in force in most buckets."""
-    buckets = figures["ruling"]["buckets"]
+    buckets = figures["in_force"]["buckets"]
     return max(buckets, key=buckets.get) if buckets else figures.get("policy", "")
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..extras import need
-from .live import Watched
+from .history import Sample
+from .live import SENT, Watched
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Values = Iterator[tuple[dict[str, str], float | None]]
@@ -15,170 +16,152 @@ class Metric(NamedTuple):
 
     name: str  # ends in _total where it only grows
     help: str
-    values: Callable[[dict[str, Any]], Values]  # of a sample
+    values: Callable[[Sample], Values]
 
 
-def _figure(name: str) -> Callable[[dict[str, Any]], Values]:
-    """Return the values of a figure: one, or one per input."""
+def _at(path: str, label: str = "input") -> Callable[[Sample], Values]:
+    """Return the values that stand in a sample: one, or several that a label tells apart."""
 
-    def values(sample: dict[str, Any]) -> Values:
-        value = sample["figures"].get(name)
-        if isinstance(value, list):
-            yield from (({"input": str(at)}, each) for at, each in enumerate(value))
+    def values(sample: Sample) -> Values:
+        found: Any = sample
+        for part in path.split("."):
+            found = (found or {}).get(part)
+        if isinstance(found, list):
+            found = dict(enumerate(found))
+        if isinstance(found, dict):
+            yield from (({label: str(name)}, each) for name, each in found.items())
         else:
-            yield {}, value
+            yield {}, found
 
     return values
 
 
-def _recent(name: str) -> Callable[[dict[str, Any]], Values]:
-    def values(sample: dict[str, Any]) -> Values:
-        yield {}, (sample.get("recent") or {}).get(name)
-
-    return values
-
-
-def _budget(in_bytes: bool) -> Callable[[dict[str, Any]], Values]:
-    def values(sample: dict[str, Any]) -> Values:
+def _budget(in_bytes: bool) -> Callable[[Sample], Values]:
+    def values(sample: Sample) -> Values:
         figures = sample["figures"]
         yield {}, figures["budget"] if figures["in_bytes"] == in_bytes else None
 
     return values
 
 
-def _ruling(part: str) -> Callable[[dict[str, Any]], Values]:
-    def values(sample: dict[str, Any]) -> Values:
-        found = sample["figures"]["ruling"][part]
-        yield from (({"policy": name}, value) for name, value in found.items())
-
-    return values
+def _rate(place: int) -> Callable[[Sample], Values]:
+    return lambda sample: iter([({}, sample["rates"][place])])
 
 
-def _switches(sample: dict[str, Any]) -> Values:
-    yield {}, sample["figures"]["ruling"]["switches"]
-
-
-def _seconds(sample: dict[str, Any]) -> Values:
-    yield from (({"part": part}, value) for part, value in sample["seconds"].items())
-
-
-def _staleness(sample: dict[str, Any]) -> Values:
+def _staleness(sample: Sample) -> Values:
     yield {"quantile": "0.5"}, sample["figures"]["staleness_p50"]
     yield {"quantile": "0.99"}, sample["figures"]["staleness_p99"]
 
 
-def _sent(sample: dict[str, Any]) -> Values:
-    for kind in ("above", "below", "asked", "spoke", "first"):
+def _sent(sample: Sample) -> Values:
+    for kind in SENT:
         yield {"kind": kind}, sample["figures"][kind]
+
+
+def _metrics(kind: str, *named: tuple[str, str, str]) -> tuple[Metric, ...]:
+    """Return metrics, each given by its name, where its values stand, and its help."""
+    return tuple(Metric(f"penstock_{kind}_{name}", said, _at(path)) for name, path, said in named)
 
 
 def _held(kind: str) -> tuple[Metric, ...]:
     """Return what joins and lookups have in common."""
-    start = f"penstock_{kind}_"
+    start, in_force = f"penstock_{kind}_", "figures.in_force"
+    scores = "What a challenger finds beside the policy in force."
     return (
-        Metric(f"{start}rows_held", "Rows held now.", _figure("rows_held")),
-        Metric(f"{start}held_bytes", "Bytes held now.", _figure("bytes_held")),
+        *_metrics(
+            kind,
+            ("rows_held", "figures.rows_held", "Rows held now."),
+            ("held_bytes", "figures.bytes_held", "Bytes held now."),
+            ("policy_switches_total", f"{in_force}.switches", "Changes of the policy in force."),
+            ("evicted_rows_total", "figures.evicted", "Rows that left: the budget was full."),
+            ("rejected_rows_total", "figures.rejected", "Rows not admitted: it was full."),
+        ),
         Metric(f"{start}budget_rows", "The budget, if it counts rows.", _budget(False)),
         Metric(f"{start}budget_bytes", "The budget, if it counts bytes.", _budget(True)),
-        Metric(f"{start}policy_buckets", "Buckets by the policy in force.", _ruling("buckets")),
         Metric(
-            f"{start}policy_score_ratio",
-            "What a challenger finds beside the policy in force.",
-            _ruling("scores"),
+            f"{start}policy_buckets",
+            "Buckets by the policy in force.",
+            _at(f"{in_force}.buckets", "policy"),
         ),
-        Metric(f"{start}policy_switches_total", "Changes of the policy in force.", _switches),
-    )
-
-
-def _counters(kind: str, *named: tuple[str, str, str]) -> tuple[Metric, ...]:
-    return tuple(
-        Metric(f"penstock_{kind}_{name}_total", said, _figure(figure))
-        for name, figure, said in named
+        Metric(f"{start}policy_score_ratio", scores, _at(f"{in_force}.scores", "policy")),
     )
 
 
 QUERY = (
     Metric(
-        "penstock_query_batch_seconds", "The last micro-batch, by Spark's names of parts.", _seconds
+        "penstock_query_batch_seconds",
+        "The last micro-batch, by Spark's names of parts.",
+        _at("seconds", "part"),
     ),
     Metric(
         "penstock_query_input_rows_per_second",
         "Rows that came a second before the last micro-batch.",
-        lambda sample: iter([({}, sample["rates"][0])]),
+        _rate(0),
     ),
     Metric(
         "penstock_query_processed_rows_per_second",
         "Rows that the last micro-batch processed a second.",
-        lambda sample: iter([({}, sample["rates"][1])]),
+        _rate(1),
     ),
     Metric(
         "penstock_query_last_batch_timestamp_seconds",
         "When the last micro-batch with figures ended.",
-        lambda sample: iter([({}, sample["at"])]),
+        _at("at"),
     ),
 )
+LOW, HIGH = "Lower end of its 95 % interval.", "Upper end of its 95 % interval."
 JOIN = (
-    *_counters(
+    *_metrics(
         "join",
-        ("arrived_rows", "arrived", "Rows that came."),
-        ("late_rows", "late", "Rows dropped because they came after the watermark."),
-        ("expired_rows", "expired", "Rows that left because nothing to come could match them."),
-        ("evicted_rows", "evicted", "Rows that left because the budget was full."),
-        ("rejected_rows", "refused", "Rows not admitted because the budget was full."),
-        ("matched_rows", "rows_matched", "Rows that found a partner."),
-        ("results", "matches", "Results found."),
+        ("arrived_rows_total", "figures.arrived", "Rows that came."),
+        ("late_rows_total", "figures.late", "Rows dropped: they came after the watermark."),
+        ("expired_rows_total", "figures.expired", "Rows that left: nothing to come matches them."),
+        ("matched_rows_total", "figures.rows_matched", "Rows that found a partner."),
+        ("results_total", "figures.matches", "Results found."),
+        ("recall_ratio", "figures.recall", "Share of all results found."),
+        ("recall_low_ratio", "figures.recall_low", LOW),
+        ("recall_high_ratio", "figures.recall_high", HIGH),
+        ("recent_recall_ratio", "recent.recall", "Share of the results of the last minute."),
+        ("recent_recall_low_ratio", "recent.low", LOW),
+        ("recent_recall_high_ratio", "recent.high", HIGH),
+        ("row_recall_ratio", "figures.row_recall", "Share of rows with a partner that found one."),
+        ("row_recall_low_ratio", "figures.row_recall_low", LOW),
+        ("row_recall_high_ratio", "figures.row_recall_high", HIGH),
     ),
     *_held("join"),
-    Metric("penstock_join_recall_ratio", "Share of all results found.", _figure("recall")),
-    Metric(
-        "penstock_join_recall_low_ratio", "Lower end of its 95 % interval.", _figure("recall_low")
-    ),
-    Metric(
-        "penstock_join_recall_high_ratio", "Upper end of its 95 % interval.", _figure("recall_high")
-    ),
-    Metric(
-        "penstock_join_recent_recall_ratio",
-        "Share of the results of about the last minute.",
-        _recent("recall"),
-    ),
-    Metric(
-        "penstock_join_recent_recall_low_ratio", "Lower end of its 95 % interval.", _recent("low")
-    ),
-    Metric(
-        "penstock_join_recent_recall_high_ratio", "Upper end of its 95 % interval.", _recent("high")
-    ),
-    Metric(
-        "penstock_join_row_recall_ratio",
-        "Share of the rows with a partner that found one.",
-        _figure("row_recall"),
+    *_metrics(
+        "join",
+        ("owed_results", "figures.owed_pairs", "Results missed and not reconciled yet."),
+        ("owed_results_low", "figures.owed_pairs_low", LOW),
+        ("owed_results_high", "figures.owed_pairs_high", HIGH),
+        ("owed_bytes", "figures.owed_bytes", "Bytes archived and not reconciled yet."),
+        ("owed_oldest_seconds", "figures.owed_seconds", "Since the oldest were archived."),
     ),
 )
 LOOKUP = (
-    *_counters(
+    *_metrics(
         "lookup",
-        ("events", "events", "Events that came."),
-        ("hits", "hits", "Events whose row was cached."),
-        ("misses", "misses", "Events whose key was not cached."),
-        ("found", "found", "Events that were given a row."),
-        ("calls", "calls", "Queries sent to the relation."),
-        ("retries", "retries", "Queries that were sent again."),
-        ("evicted_rows", "evicted", "Rows that left because the budget was full."),
-        ("rejected_rows", "refused", "Rows not admitted because the budget was full."),
-        ("expired_rows", "expired", "Rows that became older than ttl."),
+        ("events_total", "figures.events", "Events that came."),
+        ("hits_total", "figures.hits", "Events whose row was cached."),
+        ("misses_total", "figures.misses", "Events whose key was not cached."),
+        ("found_total", "figures.found", "Events that were given a row."),
+        ("calls_total", "figures.calls", "Queries sent to the relation."),
+        ("retries_total", "figures.retries", "Queries that were sent again."),
+        ("expired_rows_total", "figures.expired", "Rows that became older than ttl."),
     ),
     *_held("lookup"),
     Metric("penstock_lookup_staleness_seconds", "Age of the rows at serving.", _staleness),
 )
 THIN = (
-    *_counters(
+    *_metrics(
         "thin",
-        ("readings", "readings", "Readings that came."),
-        ("queries", "queries", "Queries that came."),
-        ("late_readings", "late", "Readings dropped: older than the last one of their key."),
+        ("readings_total", "figures.readings", "Readings that came."),
+        ("queries_total", "figures.queries", "Queries that came."),
+        ("late_readings_total", "figures.late", "Readings older than the last one of their key."),
+        ("keys", "figures.keys", "Keys known."),
+        ("held_bytes", "figures.bytes_held", "Bytes held now."),
     ),
     Metric("penstock_thin_sent_total", "Refreshes, by their kind.", _sent),
-    Metric("penstock_thin_keys", "Keys known.", _figure("keys")),
-    Metric("penstock_thin_held_bytes", "Bytes held now.", _figure("bytes_held")),
 )
 METRICS = {"join": JOIN, "lookup": LOOKUP, "thin": THIN}
 
@@ -210,8 +193,9 @@ def _families(core: Any, watched: Sequence[Watched]) -> Iterator[Any]:
         those = [each for each in watched if each.history.about["kind"] == kind]
         for metric in own:
             yield _family(core, metric, those)
+    queries = {each.history.about["name"]: each for each in watched}  # one may join and look up
     for metric in QUERY:
-        yield _family(core, metric, watched)
+        yield _family(core, metric, list(queries.values()))
 
 
 def _family(core: Any, metric: Metric, watched: Sequence[Watched]) -> Any:

@@ -18,6 +18,7 @@ from ..errors import BadInput
 FOLDER = "penstock"  # in the folder of the checkpoint, and removed together with it
 ENDING = ".jsonl"
 MOST = 400  # samples
+FORMAT = 1  # of the file; one of another is not read
 
 Sample = dict[str, Any]
 
@@ -29,6 +30,7 @@ class History:
         self.about = about
         self.samples: list[Sample] = []
         self._path = path
+        self._written = False  # by this process
         if path is not None and path.exists():
             before, self.samples = _read(path)
             self.about = before | about
@@ -40,7 +42,7 @@ class History:
             old = MOST // 2
             self.samples = self.samples[:old:2] + self.samples[old:]
             self.save()
-        elif self._path is not None and self._path.exists():
+        elif self._path is not None and self._written and self._path.exists():
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(sample) + "\n")
         else:
@@ -51,10 +53,13 @@ class History:
         if self._path is None:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [json.dumps(each) for each in ({"about": self.about}, *self.samples)]
+        lines = [
+            json.dumps(each) for each in ({"about": self.about, "format": FORMAT}, *self.samples)
+        ]
         new = self._path.with_suffix(".new")
         new.write_text("\n".join(lines) + "\n", encoding="utf-8")
         os.replace(new, self._path)
+        self._written = True
 
 
 def history_folder(checkpoint: str) -> Path | None:
@@ -78,17 +83,17 @@ def read_histories(checkpoint: str) -> list[History]:
             f"the history of a query is read from a local disk, got {checkpoint}; copy its folder "
             f"{FOLDER!r} here, into a folder of its own"
         )
-    found = sorted(folder.glob(f"*{ENDING}"))
-    if not found:
+    found = [History({}, path) for path in sorted(folder.glob(f"*{ENDING}"))]
+    if not any(each.samples for each in found):
         raise BadInput(
             f"{checkpoint} has no history of a query; penstock.spark.monitor writes one while it "
             "runs, of queries that were given checkpoint="
         )
-    return [History({}, path) for path in found]
+    return [each for each in found if each.samples]
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Sample]]:
-    """Return what a file holds; a last line that was cut off by a crash is left out."""
+    """Return what a file holds; lines that a crash has cut off or that are damaged are left out."""
     about: dict[str, Any] = {}
     samples: list[Sample] = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -96,8 +101,15 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Sample]]:
             read = json.loads(line)
         except ValueError:
             continue
-        if "about" in read:
+        if not isinstance(read, dict):
+            continue
+        if "about" in read and read.get("format") == FORMAT:
             about = read["about"]
-        elif "figures" in read:
+        elif about and _is_sample(read) and (not samples or read["at"] > samples[-1]["at"]):
             samples.append(read)
     return about, samples
+
+
+def _is_sample(read: dict[str, Any]) -> bool:
+    parts = {"at": float, "batch": int, "seconds": dict, "rates": list, "figures": dict}
+    return all(isinstance(read.get(name), kind) for name, kind in parts.items())

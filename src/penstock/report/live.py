@@ -28,6 +28,7 @@ PARTS = {  # of a micro-batch: our words, and Spark's names
     "logs": ("walCommit", "commitOffsets", "commitBatch"),
 }
 WHOLE = "triggerExecution"
+SENT = ("above", "below", "asked", "spoke", "first")  # refreshes of a thin, by their kind
 Curve = dict[str, Any]
 
 
@@ -47,11 +48,11 @@ def live_page() -> str:
 
 def report_page(histories: Sequence[History]) -> str:
     """Return the page of a checkpoint's histories, with all that it draws."""
-    found = [Watched(each, each.samples[-1]) for each in histories if each.samples]
+    found = [Watched(each, each.samples[-1]) for each in histories]
     views = [_view(each) for each in found]
     data = {"live": False, "queries": [_line(each) for each in found], "views": views}
-    name = found[0].history.about.get("name", "a query") if found else "a query"
-    return page(f"History of {name}", BODY, data | {"chosen": next(iter(views), None)}, SCRIPTS)
+    title = f"History of {found[0].history.about['name']}"
+    return page(title, BODY, data | {"chosen": views[0]}, SCRIPTS)
 
 
 def data_of(watched: Sequence[Watched], chosen: str) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def _join_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     yield _held(samples)
     rates = [
         _rate("arrived", samples, _total("arrived"), OURS),
-        _rate("evicted or rejected", samples, _total("evicted", "refused"), OTHER),
+        _rate("evicted or rejected", samples, _total("evicted", "rejected"), OTHER),
         _rate("late", samples, _total("late"), THIRD),
     ]
     yield _plot("rates", "Rows a second", "rows a second", rates)
@@ -206,7 +207,17 @@ def _join_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
     arrivals, late = recent.get("arrivals"), recent.get("late")
     rows = "-" if arrivals is None else f"{arrivals:,.0f} rows/s"
     yield "arrivals", rows, f"{late:,.1f} late rows/s" if late else "none late"
+    if figures.get("owed_bytes") is not None:
+        yield _owed_card(figures)
     yield _batch_card(sample)
+
+
+def _owed_card(figures: dict[str, Any]) -> tuple[str, str, str]:
+    """Return what an archive holds that is to be reconciled."""
+    pairs, age = figures["owed_pairs"], figures["owed_seconds"]
+    told = "" if pairs is None else f"about {pairs:,.0f} results"
+    since = "" if age is None else f", for {age / 3600:,.1f} hours"
+    return "owed", f"{figures['owed_bytes'] / 1e6:,.1f} MB", told + since
 
 
 def _recall(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
@@ -235,8 +246,7 @@ def _batch_card(sample: Sample) -> tuple[str, str, str]:
 def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     points = []
     for a, b in pairwise(samples):
-        asked = _total("events")(b["figures"]) - _total("events")(a["figures"])
-        hits = _total("hits")(b["figures"]) - _total("hits")(a["figures"])
+        asked, hits = (b["figures"][name] - a["figures"][name] for name in ("events", "hits"))
         points.append((b["at"], hits / asked if asked > 0 and hits >= 0 else None))
     curves = [_curve("between micro-batches", points, colour=OURS)]
     yield _plot("hits", "Hit ratio", "of the events", curves, percent=True, y_range=[0, 1])
@@ -244,7 +254,7 @@ def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     rates = [
         _rate("events", samples, _total("events"), OURS),
         _rate("keys asked for", samples, _total("keys_asked"), OTHER),
-        _rate("evicted or rejected", samples, _total("evicted", "refused"), THIRD),
+        _rate("evicted or rejected", samples, _total("evicted", "rejected"), THIRD),
     ]
     yield _plot("rates", "Rows a second", "rows a second", rates)
 
@@ -261,10 +271,9 @@ def _lookup_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
 
 
 def _thin_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    sent = _total("above", "below", "asked", "spoke", "first")
     rates = [
         _rate("readings", samples, _total("readings"), OURS),
-        _rate("sent", samples, sent, OTHER),
+        _rate("sent", samples, _total(*SENT), OTHER),
         _rate("late", samples, _total("late"), THIRD),
     ]
     yield _plot("rates", "Rows a second", "rows a second", rates)
@@ -274,8 +283,7 @@ def _thin_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
 
 def _thin_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
     figures = sample["figures"]
-    kinds = ("above", "below", "asked", "spoke", "first")
-    sent, readings = sum(figures[each] for each in kinds), figures["readings"]
+    sent, readings = _total(*SENT)(figures), figures["readings"]
     yield "sent", f"{sent / readings:.1%}" if readings else "-", f"of {readings:,} readings"
     yield "keys", f"{figures['keys']:,}", f"{figures['bytes_held'] / 1e6:,.1f} MB"
     yield _batch_card(sample)
@@ -297,15 +305,15 @@ KINDS = {
 
 
 def _tables(figures: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    ruling = figures.get("ruling")
-    if ruling is not None:
-        names = {**ruling["buckets"], **ruling["scores"]}
+    in_force = figures.get("in_force")
+    if in_force is not None:
+        names = {**in_force["buckets"], **in_force["scores"]}
         rows = [
-            [name, str(ruling["buckets"].get(name, "-")), str(ruling["scores"].get(name, "-"))]
-            for name in sorted(names, key=lambda n: (-ruling["buckets"].get(n, 0), n))
+            [name, str(in_force["buckets"].get(name, "-")), str(in_force["scores"].get(name, "-"))]
+            for name in sorted(names, key=lambda n: (-in_force["buckets"].get(n, 0), n))
         ]
         head = ["policy", "in force, buckets", "score"]
-        caption = f"policy={figures['policy']}, changed {ruling['switches']:,} times. "
+        caption = f"policy={figures['policy']}, changed {in_force['switches']:,} times. "
         caption += "The score of a challenger is what it finds beside 1 for the policy in force."
         yield {"title": "Policies", "head": head, "rows": rows, "caption": caption}
     if figures.get("hottest"):

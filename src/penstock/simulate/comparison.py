@@ -1,16 +1,17 @@
 """Several policies over the same arrivals, in several runs; in parallel where that is faster.
 
-The first run is always made in this process. It leaves the compiled kernels on disk for the others,
-and shows whether the remaining runs take longer than new processes take to start.
+The first run compiles the kernels. Compiled code lets other threads run, so that the other runs
+keep all cores busy.
 
 `summarise` makes the JSON object of `penstock simulate --json` of a comparison.
 """
 
-import functools
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from math import isfinite
 from statistics import fmean, stdev
-from time import perf_counter
 from typing import Any, NamedTuple
 
 from ..kernel.gains import ROWS
@@ -19,14 +20,13 @@ from ..kernel.policy import Configured
 from .distortion import Distortion, exact_tally, tally
 from .optimum import full_matched, full_results
 from .player import Played, check, choose, play, suitable
-from .pool import Pool, Progress, cores, counting
 from .scenario import Scenario
 from .traces import JoinTrace, Trace
 
-START_SECONDS = 6.0  # that worker processes take to start
+Progress = Callable[[int, int], None]  # called with how many of how many are done
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """The figures of one policy in one run, beside those of an unlimited memory."""
 
     played: Played
@@ -47,19 +47,19 @@ def share(results: int, full: int) -> float:
 
 def measure(
     trace: Trace, policy: str, memory: int, *, with_distortion: bool = False, **terms: Any
-) -> Measured:
+) -> Measurement:
     """Replay a trace under a policy, on the terms of `play`; compare with an unlimited memory."""
     played = play(trace, policy, memory, **terms)
     within, first = terms.get("within"), terms.get("first", 0)
     full = full_results(trace, within, first)
     if not isinstance(trace, JoinTrace):
-        return Measured(played, full)
+        return Measurement(played, full)
     matchable = 0 if played.matched is None else full_matched(trace, within, first)
     if not with_distortion:
-        return Measured(played, full, matchable)
+        return Measurement(played, full, matchable)
     exact = exact_tally(trace, within=within, first=first)
     distortion = Distortion.between(exact, tally(trace, policy, memory, **terms))
-    return Measured(played, full, matchable, distortion)
+    return Measurement(played, full, matchable, distortion)
 
 
 class Comparison(NamedTuple):
@@ -67,7 +67,7 @@ class Comparison(NamedTuple):
 
     scenario: Scenario
     policies: list[Configured]
-    runs: list[list[Measured]]  # of each run, the figures of each policy
+    runs: list[list[Measurement]]  # of each run, the figures of each policy
 
 
 def compare(
@@ -80,7 +80,7 @@ def compare(
 ) -> Comparison:
     """Replay every run under every policy (none given: under all that are suitable).
 
-    `workers` is the number of processes; None: one, or one for each core where that is faster.
+    `workers` is the number of threads; None: one for each core.
     `progress` is called with the number of replays done and the number in all.
     """
     at_least("runs", runs, 1)
@@ -90,23 +90,37 @@ def compare(
         check(each, scenario)
     follow = counting(progress, runs * len(names))
     follow(0)
-    started = perf_counter()
-    first = measure_run(scenario, names, 0, lambda: follow(1))
-    remaining = (perf_counter() - started) * (runs - 1)
-    if workers is None:
-        workers = cores() if remaining > START_SECONDS else 1
-    work = functools.partial(measure_run, scenario, names)
-    others: dict[int, list[Measured]] = {}
-    with Pool(min(workers, runs - 1)) as pool:
-        for place, run in pool.map(work, range(1, runs)):
-            others[place] = run
+    found = [measure_run(scenario, names, 0, lambda: follow(1))]
+    with ThreadPoolExecutor(cores() if workers is None else workers) as pool:
+        for run in pool.map(measure_run, repeat(scenario), repeat(names), range(1, runs)):
+            found.append(run)
             follow(len(names))
-    return Comparison(scenario, chosen, [first, *(others[place] for place in sorted(others))])
+    return Comparison(scenario, chosen, found)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def counting(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """Return a function that reports so many more steps of a total."""
+    done = 0
+
+    def step(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total)
+
+    return step
 
 
 def measure_run(
     scenario: Scenario, names: list[str], run: int, follow: Callable[[], None] = lambda: None
-) -> list[Measured]:
+) -> list[Measurement]:
     """Generate or load the arrivals of one run, and replay them under every policy."""
     trace = scenario.trace(run)
     terms = scenario.terms(trace, run)
@@ -142,7 +156,7 @@ def summarise(made: Comparison, rows: bool = False) -> dict[str, Any]:
     }
 
 
-def _score(chosen: Configured, runs: list[Measured], rows: bool) -> dict[str, Any]:
+def _score(chosen: Configured, runs: list[Measurement], rows: bool) -> dict[str, Any]:
     played = [run.played for run in runs]
     results = [each.results for each in played]
     seconds = sum(each.seconds for each in played)
@@ -167,7 +181,7 @@ def _score(chosen: Configured, runs: list[Measured], rows: bool) -> dict[str, An
     return score
 
 
-def _matched(runs: list[Measured]) -> dict[str, float]:
+def _matched(runs: list[Measurement]) -> dict[str, float]:
     """Return rows that are in a result, how many could be, and the share of these."""
     counts = [(run.played.matched or 0, run.matchable) for run in runs]
     return {

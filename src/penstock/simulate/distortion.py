@@ -94,7 +94,7 @@ def _parts(time: np.ndarray, together: bool) -> list[tuple[int, int]]:
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)
 def _cells(trace: JoinTrace, within: int | None) -> tuple[np.ndarray, int]:
     """Return int64[joins, rows], the cell of each row in each join, and how many cells there are.
 

@@ -74,29 +74,18 @@ def drift_models(
     return Trend(speed, -speed * lag, noise_r), Trend(speed, 0, noise_s)
 
 
-def tower(length: int, seed: int) -> JoinTrace:
-    """Return a drifting R and S with little noise: the future is easy to predict.
+def drift_as(name: str, length: int, seed: int) -> JoinTrace:
+    """Return a drifting R and S with little noise (tower), more (roof), or uniform noise (floor).
 
-    >>> trace = tower(5000, seed=1)
+    >>> trace = drift_as("tower", 5000, seed=1)
     >>> len(trace), int(trace.end[0] - trace.key[0]), int(trace.end[1] - trace.key[1])
     (10000, 15, 11)
     """
-    return _named("tower", length, seed)
-
-
-def roof(length: int, seed: int) -> JoinTrace:
-    """Return a drifting R and S with wider noise than the tower's."""
-    return _named("roof", length, seed)
-
-
-def floor(length: int, seed: int) -> JoinTrace:
-    """Return a drifting R and S with uniform noise: every value within the bounds is as likely."""
-    return _named("floor", length, seed)
-
-
-def _named(name: str, length: int, seed: int) -> JoinTrace:
     noise_r, noise_s = noises(name)
     return drift(length, seed, noise_r=noise_r, noise_s=noise_s, name=name)
+
+
+tower, roof, floor = (functools.partial(drift_as, name) for name in DEVIATIONS)
 
 
 def named_models(name: str) -> tuple[Trend, Trend]:

@@ -69,7 +69,7 @@ def full_matched(trace: JoinTrace, within: int | None, first: int) -> int:
     return int(((at >= first) & (at < len(trace))).sum())
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)
 def results_at(trace: JoinTrace, within: int | None) -> np.ndarray:
     """Return int64[joins, rows]: how many results of each join each row completes."""
     rows = arrivals(trace, within)

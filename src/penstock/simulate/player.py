@@ -23,19 +23,11 @@ from ..kernel.policy import CACHING, JOINING, Configured, Policy, make_no_state,
 from ..kernel.shape import Shape
 from ..models import Model
 from ..policies.heeb_tables import fit_family
+from . import traces
 from .flowexpect import FLOWEXPECT, FlowExpect
 from .optimum import lfd, most_results
 from .scenario import Scenario
-from .traces import (
-    AnyTrace,
-    Arrivals,
-    JoinTrace,
-    LookupTrace,
-    Trace,
-    arrivals,
-    steps_of,
-    with_ordered_keys,
-)
+from .traces import AnyTrace, Arrivals, JoinTrace, LookupTrace, Trace
 
 OPT = Policy("opt", "hindsight: the most results that any policy could get", make_no_state, reject)
 LFD = Policy(
@@ -114,7 +106,7 @@ def fit_before(chosen: Configured, trace: Trace) -> list[Model] | None:
     params = chosen.all_params
     if params.get("fit") != "before":
         return None
-    ordered = with_ordered_keys(trace, chosen.policy.name)
+    ordered = traces.with_ordered_keys(trace, chosen.policy.name)
     streams = [ordered.key]
     if isinstance(ordered, JoinTrace):
         streams = [ordered.key[ordered.side == side] for side in range(ordered.streams)]
@@ -219,7 +211,7 @@ def prepare_join(
     """Return the rows in the order in which they are taken, and what makes a new join."""
     chosen = _chosen(policy, trace)
     trace, models = _as_policy_needs(trace, chosen, on.models)
-    rows = arrivals(trace, on.within)
+    rows = traces.arrivals(trace, on.within)
     shares = np.bincount(rows.side, minlength=trace.streams) / max(1, len(trace))
     fresh = functools.partial(
         Join,
@@ -256,13 +248,13 @@ def _as_policy_needs(
     policy = chosen.policy
     models = fit_before(chosen, trace) or models
     if policy.ordered or (policy is policies.AUTO and trace.value is not None):
-        trace = with_ordered_keys(trace, policy.name)
+        trace = traces.with_ordered_keys(trace, policy.name)
     return trace, models
 
 
 def _join(trace: JoinTrace, chosen: Configured, memory: int, on: Terms) -> Played:
     rows, fresh = prepare_join(trace, chosen, memory, on)
-    warming = fresh()
+    warming = fresh()  # so that compiling is not timed
     for number in range(2):
         push(warming, _warming_rows(number, rows))
     join = fresh()
@@ -305,7 +297,7 @@ def _plan(trace: Trace, planner: FlowExpect, first: int) -> Played:
     if first % 2:
         raise BadInput(f"first must be the first row of a step, which is an even one, got {first}")
     started = perf_counter()
-    results = [planner.push(*step) for step in steps_of(trace, planner.within)]
+    results = [planner.push(*step) for step in traces.steps_of(trace, planner.within)]
     return Played(sum(results[first // 2 :]), len(trace), perf_counter() - started)
 
 
@@ -316,7 +308,7 @@ def _hindsight(trace: Trace, memory: int, within: int | None, first: int) -> Pla
         started = perf_counter()
         results = int(lfd(trace.key, memory, first=first)[first:].sum())
     else:
-        rows = arrivals(trace, within)
+        rows = traces.arrivals(trace, within)
         started = perf_counter()
         results = most_results(*rows, budget=memory, together=trace.together, first=first)
     return Played(results, len(trace), perf_counter() - started)

@@ -1,5 +1,8 @@
 """A trace: the arrivals that an engine replays, as plain arrays in arrival order.
 
+Readers of files and generators make traces, and check what users give them; the engines check the
+shape of a join.
+
 `arrivals` are the rows of a join in the order in which they are taken, each with the last time at
 which it can match.
 """
@@ -13,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BadInput
-from ..kernel.shape import Joins, Shape, all_streams
+from ..kernel.shape import Joins, all_streams
 from ..kernel.slots import FOREVER
 from ..models.cells import find_unit, to_cells
 from ..numeric import Floats, Ints
@@ -43,17 +46,14 @@ class JoinTrace:
     joins: Joins = ()  # which streams meet on which attributes; (): all of them, on each attribute
 
     def __post_init__(self) -> None:
-        _store(self, "side", np.int8, (1,))
-        _store(self, "key", np.int64, (1, 2))
-        _store(self, "time", np.int64, (1,))
-        _store(self, "end", np.int64, (1,))
-        _same_length(self, ("side", "key", "time", "end", "value"))
-        _check_streams(self)
-        _check_order(self)
-        _check_together(self)
+        if not 2 <= self.streams <= 127:  # the side is an int8
+            raise BadInput(f"streams must be between 2 and 127, got {self.streams}")
+        for name, kind in (("side", np.int8), ("key", np.int64), ("time", np.int64)):
+            _store(self, name, kind)
+        if self.end is not None:
+            _store(self, "end", np.int64)
         if not self.joins:
             object.__setattr__(self, "joins", all_streams(self.streams, self.attributes))
-        _check_joins(self)
 
     def __len__(self) -> int:
         return len(self.side)
@@ -77,8 +77,7 @@ class LookupTrace:
     value: Numbers | None = None  # [n]: the number behind the key; None where keys are mere names
 
     def __post_init__(self) -> None:
-        _store(self, "key", np.int64, (1,))
-        _same_length(self, ("key", "value"))
+        _store(self, "key", np.int64)
 
     def __len__(self) -> int:
         return len(self.key)
@@ -128,72 +127,13 @@ def interleave(streams: Sequence[Ints]) -> tuple[Sides, Ints, Ints]:
     return side, key, np.repeat(np.arange(length), len(streams))
 
 
-def _store(trace: Any, name: str, dtype: type, dimensions: tuple[int, ...]) -> None:
-    """Replace a field by an array of the type it promises; refuse to round or to cut off bits."""
-    given = getattr(trace, name)
-    if given is None:
-        return
-    column = np.asarray(given)
-    if column.ndim not in dimensions:
-        shape = " or ".join(str(count) for count in dimensions)
-        raise BadInput(f"{name} of a trace must have {shape} dimension(s), got {column.ndim}")
-    if column.size and not np.issubdtype(column.dtype, np.integer):
-        raise BadInput(f"{name} of a trace must hold integers, got {column.dtype}")
-    limits = np.iinfo(dtype)
-    if column.size and not (limits.min <= column.min() and column.max() <= limits.max):
-        raise BadInput(f"{name} of a trace must fit in {limits.dtype}, got {column.max()}")
-    # Writable, because kernels would be compiled anew for an array that is not.
-    column = np.require(column, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+def _store(trace: Any, name: str, kind: type) -> None:
+    """Replace a field by an array of the type it promises.
+
+    Writable, because kernels would be compiled anew for an array that is not.
+    """
+    column = np.require(getattr(trace, name), kind, ["C_CONTIGUOUS", "WRITEABLE"])
     object.__setattr__(trace, name, column)  # the dataclass is frozen
-
-
-def _same_length(trace: Any, names: tuple[str, ...]) -> None:
-    lengths = {
-        name: len(getattr(trace, name)) for name in names if getattr(trace, name) is not None
-    }
-    if len(set(lengths.values())) > 1:
-        shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise BadInput(f"the columns of a trace must be equally long, got {shown}")
-
-
-def _check_streams(trace: JoinTrace) -> None:
-    if not 2 <= trace.streams <= 127:  # the side is an int8
-        raise BadInput(f"streams must be between 2 and 127, got {trace.streams}")
-    outside = (trace.side < 0) | (trace.side >= trace.streams)
-    if outside.any():
-        row = int(np.argmax(outside))
-        last, got = trace.streams - 1, trace.side[row]
-        raise BadInput(f"side must be between 0 and {last}, got {got} at row {row + 1}")
-
-
-def _check_joins(trace: JoinTrace) -> None:
-    shape = Shape(trace.joins)
-    if (shape.streams, shape.attributes) != (trace.streams, trace.attributes):
-        raise BadInput(
-            f"joins must use the streams up to {trace.streams - 1} and the attributes up to "
-            f"{trace.attributes - 1}, got {trace.joins}"
-        )
-
-
-def _check_order(trace: JoinTrace) -> None:
-    back = trace.time[1:] < trace.time[:-1]  # a difference could overflow
-    if back.any():
-        row = int(np.argmax(back)) + 1
-        raise BadInput(
-            f"time must not go back, got {trace.time[row]} after {trace.time[row - 1]}"
-            f" at row {row + 1}; sort the rows by time"
-        )
-
-
-def _check_together(trace: JoinTrace) -> None:
-    if not trace.together:
-        return
-    in_order = np.array_equal(trace.side, np.arange(len(trace)) % trace.streams)
-    if in_order and len(trace) % trace.streams == 0:
-        step = trace.time.reshape(-1, trace.streams)
-        if (step == step[:, :1]).all() and (step[1:, 0] > step[:-1, 0]).all():
-            return
-    raise BadInput("together=True needs one row of every stream at each step, in stream order")
 
 
 class Arrivals(NamedTuple):

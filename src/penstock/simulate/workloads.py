@@ -10,7 +10,7 @@ from ..errors import BadInput
 from ..kernel.options import check_word, read_options, written_parameters
 from ..kernel.policy import JOINING
 from ..models import Model
-from .drifting import floor, named_models, roof, tower, walk, walk_models
+from .drifting import DEVIATIONS, drift_as, named_models, walk, walk_models
 from .skewed import gdj, locality, zipf
 from .traces import JoinTrace, LookupTrace, Trace
 
@@ -19,7 +19,7 @@ LONGEST = 10**9
 
 
 @dataclass(frozen=True)
-class Workload:
+class Generator:
     """A generator of the tuples of a join; one of its streams also serves as cache references."""
 
     name: str
@@ -46,22 +46,20 @@ class Workload:
         return known if problem == JOINING else {name: known[name] for name in self.caching}
 
 
-def _drifting(name: str, join: Callable[..., JoinTrace]) -> Workload:
+def _drifting(name: str) -> Generator:
     models = functools.partial(named_models, name)
-    return Workload(name, join, stream=1, models=models)
+    return Generator(name, functools.partial(drift_as, name), stream=1, models=models)
 
 
 _SKEWED = ("domain", "alpha", "pareto")
-GENERATED: dict[str, Workload] = {
+GENERATED: dict[str, Generator] = {
     workload.name: workload
     for workload in (
-        _drifting("tower", tower),
-        _drifting("roof", roof),
-        _drifting("floor", floor),
-        Workload("walk", walk, stream=1, models=walk_models),
-        Workload("zipf", zipf, stream=0, caching=_SKEWED),
-        Workload("gdj", gdj, stream=0, caching=_SKEWED),
-        Workload(
+        *map(_drifting, DEVIATIONS),
+        Generator("walk", walk, stream=1, models=walk_models),
+        Generator("zipf", zipf, stream=0, caching=_SKEWED),
+        Generator("gdj", gdj, stream=0, caching=_SKEWED),
+        Generator(
             "locality",
             locality,
             stream=0,
@@ -94,7 +92,7 @@ class Generated:
         return self.title.partition(":")[0].strip()
 
     @property
-    def workload(self) -> Workload:
+    def workload(self) -> Generator:
         """The generator of that name."""
         return GENERATED[self.name]
 

@@ -1,17 +1,31 @@
-"""Penstock on Apache Spark: DataFrame in, DataFrame out. Needs `pip install penstock[spark]`."""
+"""Penstock on Apache Spark: DataFrame in, DataFrame out. Needs `pip install penstock[spark]`.
+
+Advice and profiles are imported when they are first asked for: every worker of a join imports this.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ..relations import Relation
 from . import needs
-from .advise import advise
 from .archive import write
 from .count import count
 from .join import join, join_group, join_many
 from .lookup import lookup
 from .metrics import LookupMetrics, Metrics, ThinMetrics, metrics
 from .monitor import Monitor, monitor
-from .profile import ProfileStream, profile, saved_profile
-from .reconcile import Owed, Reconciled, owed, reconcile, reconcile_inputs, settled
+from .reconcile import Owed, Reconciled, owed, reconcile, settled
 
+if TYPE_CHECKING:
+    from .frame_advice import advise
+    from .frame_profile import ProfileStream, profile, saved_profile
+
+LATE = {
+    "advise": "frame_advice",
+    "ProfileStream": "frame_profile",
+    "profile": "frame_profile",
+    "saved_profile": "frame_profile",
+}
 __all__ = [
     "LookupMetrics",
     "Metrics",
@@ -33,8 +47,15 @@ __all__ = [
     "owed",
     "profile",
     "reconcile",
-    "reconcile_inputs",
     "saved_profile",
     "settled",
     "write",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{LATE[name]}"), name)
+    globals()[name] = found
+    return found

@@ -1,7 +1,7 @@
 """Write the results of a join and its archive, both exactly once.
 
-    joined = penstock.spark.join(a, b, "k", ..., budget="64 MB", archive="/archive")
-    query = penstock.spark.write(joined, results="/results", checkpoint="/checkpoint")
+    joined = penstock.spark.join(a, b, "k", ..., budget="64 MB")
+    query = penstock.spark.write(joined, results="/results", archive="/archive")
 
 A micro-batch becomes one folder of results, `batch=N`, and one of the archive, `batch-N`. Both are
 written aside and moved into place as a whole, and a micro-batch that Spark repeats replaces what
@@ -10,25 +10,34 @@ its earlier attempt has left. Only micro-batches that Spark has committed are re
 
 import json
 import os
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.query import StreamingQuery
 
 from ..errors import BadInput, BadState
-from .folders import COMPACT, Folders
-from .frames import Output, shared_keys
+from .folders import COMPACT, Folders, last_commit
+from .frames import Output, arrow_schema, shared_keys
+from .observe import ADDED
 from .plan import JoinPlan
 from .runtime.archiver import ARCHIVE
 from .runtime.packets import unpack_as
 from .session import uses_wide_types
 
+INPUTS = "inputs"  # in place of a path: what is missed is found from the inputs, which are kept
 HELD_BY = "_penstock_archived"  # the attribute of a joined frame that `write` looks for
 INFO = "_join.json"
-FILE_BYTES = 128 << 20  # of packets, for one file
+KEPT_IN = "_archive"  # in the folder of results, where the archive is the inputs
+ADDED_BY = "_added-"  # and a number: how many results were added up to there
+TAKEN = ("batch", "change", "upto")  # columns of the results and corrections themselves
+FILE_BYTES = 32 << 20  # of packets, for one file
+
+Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -45,25 +54,30 @@ class Info:
     records: str  # the type of the archive's rows, as JSON
     results: str
     checkpoint: str
+    inputs: bool  # whether the archive is the inputs: then it holds no rows
 
     @property
     def type(self) -> T.StructType:
         """The type of the archive's rows."""
         return T.StructType.fromJson(json.loads(self.records))
 
+    @property
+    def columns(self) -> T.StructType:
+        """The type of the results."""
+        sides = [self.type[side].dataType for side in ("left", "right")]
+        found = [(new, sides[stream][name].dataType) for stream, name, new in self.output]  # type: ignore[index]
+        return T.StructType([T.StructField(new, kind) for new, kind in found])
+
     def encode(self) -> str:
         """Return this as text."""
         return json.dumps(asdict(self))
 
 
-def read_info(archive: Folders) -> Info:
-    """Return what an archive says of its join."""
+def read_info(archive: Folders) -> Info | None:
+    """Return what an archive says of its join, None where there is none."""
     text = archive.read_text(INFO)
     if text is None:
-        raise BadInput(
-            f"there is no archive in {archive.root}; pass the path that join(archive=) got, after "
-            "penstock.spark.write has started its query"
-        )
+        return None
     said = json.loads(text)
     for name in ("within", "keys", "times", "output", "shared"):
         said[name] = tuple(tuple(x) if isinstance(x, list) else x for x in said[name])
@@ -84,18 +98,24 @@ class Archived:
 def hold_back(joined: Archived) -> DataFrame:
     """Return results that can be looked at and are read by `write` only.
 
-    A query that writes them in another way fails: it would lose the archive.
+    A query that writes them in another way fails: it would lose what is missed.
     """
 
     def refuse(batches: Any) -> Any:
         raise BadInput(
-            "a join with archive= is written with penstock.spark.write(joined, results=..., "
-            "checkpoint=...), which writes the archive too; writeStream would lose it"
+            "a join with archive= is written with penstock.spark.write(joined, results=...), which "
+            "writes the archive too; writeStream would lose it"
         )
         yield from batches
 
     frame = joined.packets.mapInArrow(refuse, joined.results)
     setattr(frame, HELD_BY, joined)
+    return frame
+
+
+def let_archive(frame: DataFrame, archived: Callable[[Path], Archived]) -> DataFrame:
+    """Return a joined frame of which `write` can make one with an archive."""
+    setattr(frame, HELD_BY, archived)
     return frame
 
 
@@ -111,6 +131,51 @@ def records_type(inputs: tuple[T.StructType, ...], stored: bool = False) -> T.St
     return T.StructType([T.StructField(name, kind) for name, kind in fields]).toNullable()
 
 
+def missing(found: dict[str, Any], added: int) -> tuple[float | None, ...]:
+    """Return how many results are owed, and the interval of that, from the figures of a query.
+
+    These tell of all that was missed since it first started, of which some were `added` since.
+
+    >>> missing({"matches": 80, "recall": 0.8, "recall_low": 0.5, "recall_high": 1.0}, 5)
+    (15.0, 0.0, 75.0)
+    """
+    matches = found["matches"]
+    shares = (found[f"recall{end}"] for end in ("", "_high", "_low"))
+    return tuple(max(0.0, matches / share - matches - added) if share else None for share in shares)
+
+
+@dataclass
+class Debt:
+    """What an archive holds that is to be reconciled, as far as folders tell."""
+
+    inputs: bool  # whether the archive is the inputs: then the last time counts that it was done
+    sizes: dict[int, int] = field(default_factory=dict)  # of micro-batches
+    oldest: float | None = None  # when the oldest of them was written, in seconds since 1970
+    added: int = 0  # results, by reconciling so far
+
+    def look(self, archive: Folders) -> None:
+        """Look at the archive, which may have been reconciled meanwhile."""
+        bases = archive.numbers("base-")
+        done = bases[-1] if bases else -1
+        there = {n: at for n, at in archive.written("batch-").items() if n > done}
+        self.sizes = {n: self.sizes.get(n) or archive.size(f"batch-{n}") for n in there}
+        marks = [at for name, at in archive.names() if name == INFO or name.startswith("base-")]
+        self.oldest = max(marks, default=None) if self.inputs else min(there.values(), default=None)
+        self.added = added_upto(archive, done)
+
+    def figures(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return what `metrics` and the monitor tell of it, beside the figures of the query."""
+        pairs = zip(("", "_low", "_high"), missing(found, self.added), strict=True)
+        age = None if self.oldest is None else max(0.0, time.time() - self.oldest)
+        told = {f"owed_pairs{end}": each for end, each in pairs}
+        return told | {"owed_bytes": sum(self.sizes.values()), "owed_seconds": age}
+
+
+def added_upto(archive: Folders, done: int) -> int:
+    """Return how many results reconciling has added up to where it is done."""
+    return int(archive.read_text(f"{ADDED_BY}{done}") or 0)
+
+
 @dataclass(frozen=True)
 class Sink:
     """What becomes of one micro-batch."""
@@ -120,11 +185,21 @@ class Sink:
     records: T.StructType
     columns: T.StructType
     wide: bool
+    debt: Debt
 
     def __call__(self, packets: DataFrame, number: int) -> None:
         """Write a micro-batch, or write it again."""
         session = packets.sparkSession
         results, archive = Folders(session, self.results), Folders(session, self.archive)
+        if self.debt.inputs:
+            results.publish(self._unpacked(packets, self.columns), f"batch={number}")
+        else:
+            self._write_both(packets, number, results, archive)
+        self.debt.look(archive)
+
+    def _write_both(
+        self, packets: DataFrame, number: int, results: Folders, archive: Folders
+    ) -> None:
         packets = packets.persist()  # the join itself must run once
         try:
             found = packets.where(f"join <> {ARCHIVE}")
@@ -140,39 +215,43 @@ class Sink:
                 archive.remove(f"batch-{number}")  # of an attempt that evicted more
         finally:
             packets.unpersist()
+        self.debt.sizes.pop(number, None)  # of an earlier attempt
 
     def _unpacked(self, packets: DataFrame, schema: T.StructType) -> DataFrame:
-        arrow = to_arrow_schema(schema, timezone="UTC", prefers_large_types=self.wide)
-        return packets.mapInArrow(unpack_as(arrow), schema)
+        return packets.mapInArrow(unpack_as(arrow_schema(schema, self.wide)), schema)
 
 
 def write(
     joined: DataFrame,
     *,
-    results: str | os.PathLike[str],
-    checkpoint: str | os.PathLike[str],
+    results: Path,
+    archive: Path | None = None,
+    checkpoint: Path | None = None,
     name: str | None = None,
-    **trigger: Any,
-) -> Any:
+    **trigger: str | bool,
+) -> StreamingQuery:
     """Start a query that writes results and archive of a join, both exactly once.
 
     Parameters:
-        joined: what `join(..., archive=)` returned, as it is.
+        joined: what `join` of two streams returned, as it is.
         results: the folder of the results: Parquet, partitioned by the micro-batch (`batch`).
-        checkpoint: the folder of the query's checkpoint.
+        archive: as `join` takes it; it can be given there or here. A `join` that is given the
+            checkpoint compares both, so that it must be given the archive too.
+        checkpoint: the folder of the query's checkpoint; by default the one that `join` was given,
+            or `_checkpoint` in the folder of the results, where readers overlook it.
         name: of the query.
         trigger: as DataStreamWriter.trigger takes it: `processingTime="10 seconds"`.
 
     The file systems must be able to move a folder in one step, as local ones, HDFS and ABFS are.
+    Archive and results must be new folders, or those of the same join with the same checkpoint.
     """
-    archived = getattr(joined, HELD_BY, None)
-    if archived is None:
-        raise BadInput(
-            "write takes what join(..., archive=) returned, as it is; change the frames before the "
-            "join, or the results after they are written"
-        )
-    session, plan = joined.sparkSession, archived.plan
-    archive = Folders(session, archived.path)
+    held = _archived(joined, archive)
+    session, plan = joined.sparkSession, held.plan
+    out = Folders(session, os.fspath(results))
+    where = checkpoint if checkpoint is not None else plan.checkpoint
+    state = out.within("_checkpoint") if where is None else Folders(session, os.fspath(where))
+    kept = out.within(KEPT_IN) if held.path == INPUTS else Folders(session, held.path)
+    assert plan.within is not None
     low, high = plan.within if isinstance(plan.within, tuple) else (-plan.within, plan.within)
     info = Info(
         plan.how,
@@ -182,21 +261,89 @@ def write(
         plan.output[0],
         tuple(sorted(shared_keys(*plan.inputs))),
         plan.behind,
-        records_type(archived.inputs, stored=True).json(),
-        Folders(session, os.fspath(results)).root,
-        Folders(session, os.fspath(checkpoint)).root,
+        records_type(held.inputs, stored=True).json(),
+        out.root,
+        state.root,
+        held.path == INPUTS,
     )
-    if archive.read_text(INFO) is None:
-        archive.write_text(INFO, info.encode())
-    elif read_info(archive) != info:
+    _check(info, kept, out, state)
+    kept.claim(INFO, info.encode())
+    debt = Debt(info.inputs)
+    records, wide = records_type(held.inputs), uses_wide_types(session)
+    sink = Sink(kept.root, info.results, records, held.results, wide, debt)
+    query = held.packets.writeStream.foreachBatch(sink)
+    query = query.option("checkpointLocation", info.checkpoint).outputMode("append")
+    query = query.queryName(name) if name else query
+    debt.look(kept)
+    started = (query.trigger(**trigger) if trigger else query).start()  # type: ignore[arg-type]
+    ADDED[str(started.id)] = debt.figures
+    return started
+
+
+def _archived(joined: DataFrame, archive: Path | None) -> Archived:
+    """Return what `join` has left for `write`, with the archive that was given there or here."""
+    held = getattr(joined, HELD_BY, None)
+    if held is None:
+        raise BadInput(
+            "write takes what join of two streams returned, as it is; change the frames before the "
+            "join, or the results after they are written"
+        )
+    if isinstance(held, Archived):
+        if archive is not None and os.fspath(archive) != held.path:
+            raise BadInput(
+                f"join was given archive={held.path!r} and write archive={os.fspath(archive)!r}; "
+                "give it to one of them"
+            )
+        return held
+    if archive is None:
+        raise BadInput(
+            "write needs an archive: pass archive='/path', to join or to write, or "
+            "archive='inputs' where the inputs are kept; without one use writeStream"
+        )
+    made = held(archive)
+    assert isinstance(made, Archived)
+    return made
+
+
+def _check(info: Info, archive: Folders, results: Folders, checkpoint: Folders) -> None:
+    """Refuse folders that hold something else, or each other where that would be read."""
+    for one in (archive, results, checkpoint):
+        for other in (archive, results, checkpoint):
+            inner = one.root.removeprefix(f"{other.root}/")
+            is_read = inner != one.root and inner[0] not in "_."
+            if one is not other and (one.root == other.root or is_read):
+                raise BadInput(
+                    f"{one.root} is in {other.root}, whose files would be mixed with it; pass "
+                    "another folder for results=, archive= or checkpoint="
+                )
+    taken = [name for name in info.columns.names if name.lower() in TAKEN]
+    if taken:
+        raise BadInput(
+            f"the results have a column {taken[0]!r}, which is how write calls one of its own "
+            f"({', '.join(TAKEN)}); rename it before the join"
+        )
+    maps = [each.name for each in info.columns if "map<" in each.dataType.simpleString()]
+    if info.inputs and maps:
+        raise BadInput(
+            f"archive='inputs' compares results, and column {maps[0]!r} holds a map, which Spark "
+            "cannot compare; drop it before the join, or pass a folder as archive="
+        )
+    known = read_info(archive)
+    if known is not None and known != info:
         raise BadState(
             f"the archive in {archive.root} belongs to another join, or to one with other results "
             "or another checkpoint; pass the same ones, or another archive="
         )
-    wide = uses_wide_types(session)
-    records = records_type(archived.inputs)
-    sink = Sink(archive.root, info.results, records, archived.results, wide)
-    query = archived.packets.writeStream.foreachBatch(sink)
-    query = query.option("checkpointLocation", info.checkpoint).outputMode("append")
-    query = query.queryName(name) if name else query
-    return (query.trigger(**trigger) if trigger else query).start()
+    if known is None:
+        for folder, what in ((archive, "archive"), (results, "results")):
+            there = [name for name, _ in folder.names() if name[0] not in "_."]
+            if there:
+                raise BadState(
+                    f"{folder.root} holds {there[0]!r} and is not of this join; pass an empty "
+                    f"folder as {what}="
+                )
+        if last_commit(checkpoint) is not None:
+            raise BadState(
+                f"the query of {checkpoint.root} has written results elsewhere, before it had this "
+                "archive; start with a new checkpoint"
+            )

@@ -13,10 +13,18 @@ from ..errors import BadInput
 from ..numeric import shown
 from ..precision.queries import Query, refreshes
 from ..precision.queries import answer as answered
-from .frames import Names, as_names, check_frame, check_keys, find_column, quote
+from .frames import (
+    Names,
+    as_names,
+    check_columns,
+    check_keys,
+    quote,
+    refuse_result_names,
+    refuse_stream,
+)
 from .runtime.thin_bucket import HIGH, LOW
 from .session import check_workers
-from .thin import NUMBERS, as_double, free_name, rounded_where
+from .thin import as_double, check_number, free_name, rounded_where
 
 
 def latest(refreshes: DataFrame, key: Names, time: str) -> DataFrame:
@@ -26,17 +34,10 @@ def latest(refreshes: DataFrame, key: Names, time: str) -> DataFrame:
     the lowest low to the highest high: that contains the value whichever is the last.
     """
     keys = as_names(key, "key")
-    check_frame(refreshes, "refreshes")
-    for name in (*keys, time, LOW, HIGH):
-        find_column(refreshes, "refreshes", name)
+    check_columns(refreshes, "refreshes", (*keys, time, LOW, HIGH))
     check_keys(refreshes, "refreshes", keys, "key")
-    for name in (*keys, time):
-        if name.lower() in (LOW, HIGH):
-            raise BadInput(f"column {name!r} has the name of a result; rename it")
-    if refreshes.isStreaming:
-        raise BadInput(
-            "latest takes a batch frame, got a stream; write the refreshes to a table and read that"
-        )
+    refuse_result_names((*keys, time), (LOW, HIGH))
+    refuse_stream(refreshes, "latest", "write the refreshes to a table and read that")
     groups = [F.col(quote(name)) for name in keys]
     when, ends = F.col(quote(time)), (F.min(LOW).alias(LOW), F.max(HIGH).alias(HIGH))
     together = refreshes.groupBy(*groups, when).agg(*ends)
@@ -110,23 +111,14 @@ def bounded_agg(
 def _check(
     df: DataFrame, key: str, low: str, high: str, cost: str | None, groups: tuple[str, ...]
 ) -> None:
-    check_frame(df, "intervals")
-    if df.isStreaming:
-        raise BadInput(
-            "bounded_agg takes a batch frame, got a stream; write the refreshes to a table and ask "
-            "for its latest intervals"
-        )
-    for name in (key, low, high, *([] if cost is None else [cost]), *groups):
-        find_column(df, "intervals", name)
-    for name in filter(None, (low, high, cost)):
-        kind = df.schema[name].dataType
-        if not isinstance(kind, NUMBERS):
-            raise BadInput(f"column {name!r} must hold numbers, got {kind.simpleString()}; cast it")
-    if groups:
-        check_keys(df, "intervals", groups, "by")
-    for name in groups:
-        if name.lower() in ANSWER:
-            raise BadInput(f"column {name!r} of by has the name of a result; rename it")
+    numbers = (low, high) if cost is None else (low, high, cost)
+    check_columns(df, "intervals", (key, *numbers, *groups))
+    way_out = "write the refreshes to a table and ask for its latest intervals"
+    refuse_stream(df, "bounded_agg", way_out)
+    for name in numbers:
+        check_number(df, "intervals", name)
+    check_keys(df, "intervals", groups, "by")
+    refuse_result_names(groups, ANSWER)
 
 
 def _answerer(query: Query, groups: int, name: str) -> Callable:

@@ -4,15 +4,20 @@ import io
 import re
 import sys
 import warnings
+from collections.abc import Iterable
 from contextlib import redirect_stdout
 from datetime import timedelta
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
+from .. import policies
 from ..errors import BadInput
+
+if TYPE_CHECKING:
+    from .frames import Input
 
 Span = str | timedelta
 MOST = 2**53  # every share of a whole number up to this is exact
@@ -71,6 +76,18 @@ def text(value: Any, argument: str) -> str:
     return value
 
 
+def check_policy(policy: str, problem: str, inputs: Iterable["Input"]) -> None:
+    """Refuse a policy that is not known, or goes by the order of keys that have none."""
+    chosen = policies.choose(policy, problem).policy
+    for source in inputs:
+        if chosen.ordered and not source.exact:
+            raise BadInput(
+                f"policy {chosen.name!r} goes by the order of keys, so on must name one column of "
+                f"whole numbers, got {', '.join(source.keys)}; number the keys, or choose another "
+                "policy"
+            )
+
+
 UNITS = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 SIZE = re.compile(r"^\s*(\d{1,1000}(?:\.\d{1,1000})?)\s*([kmgt]?i?b)\s*$", re.IGNORECASE)
 
@@ -82,7 +99,7 @@ class Budget(NamedTuple):
     in_bytes: bool
 
 
-def read_budget(budget: int | str | None, buckets: int, argument: str = "budget") -> Budget:
+def read_budget(budget: int | str | None, buckets: int) -> Budget:
     """Return the budget, refusing one that leaves a bucket without a row.
 
     >>> read_budget("64 MB", buckets=4)
@@ -90,21 +107,21 @@ def read_budget(budget: int | str | None, buckets: int, argument: str = "budget"
     """
     if budget is None:
         return Budget(None, False)
-    amount = _amount(budget, argument)
+    amount = _amount(budget)
     if amount < max(1, buckets):
         raise BadInput(
-            f"{argument} must be at least 1 per bucket ({buckets} of them), got {budget!r}; raise "
+            f"budget must be at least 1 per bucket ({buckets} of them), got {budget!r}; raise "
             "it, or pass fewer buckets="
         )
     if amount > MOST:
         raise BadInput(
-            f"{argument} must be at most 2**53 rows, or as many bytes ('8192 TB'), got {budget!r}; "
+            f"budget must be at most 2**53 rows, or as many bytes ('8192 TB'), got {budget!r}; "
             "lower it"
         )
     return Budget(amount, isinstance(budget, str))
 
 
-def _amount(budget: Any, argument: str) -> int:
+def _amount(budget: Any) -> int:
     """Return how many rows or bytes a budget is."""
     if isinstance(budget, str):
         size = SIZE.match(budget)
@@ -113,7 +130,7 @@ def _amount(budget: Any, argument: str) -> int:
             return int(Fraction(size.group(1)) * UNITS[unit])
     elif isinstance(budget, Integral) and not isinstance(budget, bool):
         return int(budget)
-    raise BadInput(f"{argument} must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
+    raise BadInput(f"budget must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
 
 
 # Spark marks the streaming parts of a plan with a tilde. Aggregations, deduplication and its own

@@ -9,16 +9,23 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..errors import BadInput
 from ..profile.lossy import LossyCounter, check_support, share
-from .frames import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
+from .frames import (
+    as_names,
+    check_columns,
+    check_keys,
+    hashed_key,
+    is_exact,
+    quote,
+    refuse_result_names,
+    refuse_stream,
+)
 from .runtime.arrow import from_ipc, to_ipc
-from .runtime.packets import freeze_memory
+from .runtime.packets import freeze_memory, partition
 from .session import check_workers
 
 SCHEMA = "place long, packet binary"
@@ -42,23 +49,18 @@ def count(
     counts be added up: with a billion keys, of which a thousand are frequent, the chance of that
     happening to a frequent one is below 1 in 10 million. One column of whole numbers is not hashed.
     """
-    check_frame(frame, "given")
-    keys = list(as_names(key, "key"))
+    keys = as_names(key, "key")
     error = share("support", support, "at most 1") / 10 if epsilon is None else epsilon
     check_support(support, error)
-    if frame.isStreaming:
-        raise BadInput("count takes a batch frame, got a stream; count each batch in foreachBatch")
-    for name in keys:
-        find_column(frame, "given", name)
-        if name.lower() in COUNTS:
-            raise BadInput(f"key column {name!r} has the name of a result; rename it")
-    check_keys(frame, "given", tuple(keys), "key")
-    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
+    check_columns(frame, "given", keys)
+    refuse_stream(frame, "count", "count each batch in foreachBatch")
+    refuse_result_names(keys, COUNTS)
+    check_keys(frame, "given", keys, "key")
     check_workers(frame.sparkSession)
     short = [f"key_{number}" for number in range(len(keys))]  # names may hold dots
     columns = [F.col(quote(name)) for name in keys]
     rows = frame.select(
-        hashed_key(tuple(keys), exact).alias(ID),
+        hashed_key(keys, is_exact(frame, keys)).alias(ID),
         *(column.alias(name) for column, name in zip(columns, short, strict=True)),
     )
     packets = rows.where(F.col(ID).isNotNull()).mapInArrow(_counter(str(error)), SCHEMA)
@@ -83,9 +85,7 @@ def _counter(epsilon: str) -> Callable:
                 counter.push(batch.column(0).to_numpy(zero_copy_only=False))
                 known = _keep(counter.save()["key"], known, pa.Table.from_batches([batch]))
         if known is not None:
-            task = TaskContext.get()
-            place = task.partitionId() if task else 0
-            yield pa.record_batch({"place": [place], "packet": [_pack(counter, known)]})
+            yield pa.record_batch({"place": [partition()], "packet": [_pack(counter, known)]})
         freeze_memory()
 
     return partial

@@ -1,13 +1,18 @@
 """Folders on any file system that Spark knows: written aside, and moved into place as a whole."""
 
 import json
+import os
+from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
 from ..errors import BadInput
 
 COMPACT = {"compression": "zstd", "parquet.writer.version": "v2"}  # places are nearly in order
+GLOBBED = "{}[]*?\\"  # Spark takes these in a path for a pattern
+STAGED = ".staged-"
 
 
 class Folders:
@@ -18,6 +23,11 @@ class Folders:
             raise BadInput(
                 "an archive is written and read by classic Spark, which moves folders, and not by "
                 "Spark Connect; run this where the driver is"
+            )
+        if not root or set(GLOBBED) & set(root):
+            raise BadInput(
+                f"a path must not be empty or have one of {GLOBBED} in it, which Spark takes for a "
+                f"pattern, got {root!r}; pass another folder"
             )
         java: Any = session._jvm
         self._java = java
@@ -30,31 +40,62 @@ class Folders:
         """Return the whole path of what is in the folder."""
         return f"{self.root}/{name}"
 
+    def within(self, name: str) -> "Folders":
+        """Return a folder that lies in this one."""
+        return Folders(self.session, self.path(name))
+
     def numbers(self, prefix: str) -> list[int]:
         """Return the numbers n for which there is `prefix` followed by n, in order."""
-        return sorted(
-            int(name.removeprefix(prefix))
-            for name in self._names()
-            if name.startswith(prefix) and name.removeprefix(prefix).isdigit()
-        )
+        return sorted(self.written(prefix))
 
-    def _names(self) -> list[str]:
+    def written(self, prefix: str) -> dict[int, float]:
+        """Return when each of them was written, in seconds since 1970."""
+        return {
+            int(name.removeprefix(prefix)): at
+            for name, at in self.names()
+            if name.startswith(prefix) and name.removeprefix(prefix).isdigit()
+        }
+
+    def names(self) -> list[tuple[str, float]]:
+        """Return what lies in the folder, and when it was written."""
         root = self._path(self.root)
         found = self._files.listStatus(root) if self._files.exists(root) else []
-        return [each.getPath().getName() for each in found]
+        return [(str(e.getPath().getName()), e.getModificationTime() / 1000) for e in found]
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is something of this name."""
+        return bool(self._files.exists(self._path(self.path(name))))
 
     def publish(self, frame: DataFrame, name: str, **options: str) -> None:
         """Write rows as a folder that is there as a whole or not at all.
 
         One of this name, left by an earlier attempt, is replaced.
         """
-        staged, old = f".staged-{name}", f".old-{name}"
+        staged, old = f"{STAGED}{name}", f".old-{name}"
         frame.write.mode("overwrite").options(**options).parquet(self.path(staged))
         self.remove(old)
         self._move(name, old)
         if not self._move(staged, name):
             raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
         self.remove(old)
+
+    def publish_once(self, frame: DataFrame, name: str, **options: str) -> None:
+        """Write rows as such a folder, unless there is one of this name.
+
+        Several processes may do so at once, if they write the same: one of them wins.
+        """
+        staged = f"{STAGED}{name}-{uuid4().hex}"
+        if not self.has(name):
+            try:
+                frame.write.options(**options).parquet(self.path(staged))
+                if not self.has(name) and not self._move(staged, name):
+                    raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
+            except Exception:  # the one that has won removes what the others write
+                if not self.has(name):
+                    raise
+        for each, _ in self.names():
+            if each.startswith(f"{STAGED}{name}-"):
+                self.remove(each)
 
     def _move(self, name: str, new: str) -> bool:
         source, target = (self._path(self.path(each)) for each in (name, new))
@@ -69,13 +110,37 @@ class Folders:
         return int(self._files.getContentSummary(self._path(self.path(name))).getLength())
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a small file as a whole."""
-        staged = self._path(self.path(f".staged-{name}"))
-        out = self._files.create(staged, True)
+        """Write a small file as a whole; one of this name is replaced."""
+        staged = self._write_aside(name, text)
+        self._files.delete(self._path(self.path(name)), False)
+        self._files.rename(self._path(staged), self._path(self.path(name)))
+
+    def claim(self, name: str, text: str) -> str:
+        """Write a small file unless there is one of this name; return what it says.
+
+        Of several processes that do so at once one wins, and all are told the same.
+        """
+        staged, path = self._write_aside(name, text), self.path(name)
+        if not self.has(name):
+            if self.root.startswith("file:"):  # where a file that is moved replaces another
+                with suppress(FileExistsError):
+                    os.link(self._local(staged), self._local(path))
+            else:
+                self._files.rename(self._path(staged), self._path(path))
+        self._files.delete(self._path(staged), False)
+        said = self.read_text(name)
+        assert said is not None
+        return said
+
+    def _local(self, path: str) -> str:
+        return str(self._path(path).toUri().getPath())
+
+    def _write_aside(self, name: str, text: str) -> str:
+        staged = self.path(f"{STAGED}{name}-{uuid4().hex}")
+        out = self._files.create(self._path(staged), True)
         out.write(bytearray(text.encode()))
         out.close()
-        self._files.delete(self._path(self.path(name)), False)
-        self._files.rename(staged, self._path(self.path(name)))
+        return staged
 
     def read_text(self, name: str) -> str | None:
         """Return what a small file says, None where there is none."""
@@ -90,7 +155,7 @@ class Folders:
 
 def last_commit(checkpoint: Folders) -> int | None:
     """Return the last micro-batch that a query has committed and will not repeat."""
-    commits = Folders(checkpoint.session, checkpoint.path("commits")).numbers("")
+    commits = checkpoint.within("commits").numbers("")
     return commits[-1] if commits else None
 
 

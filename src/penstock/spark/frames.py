@@ -1,14 +1,17 @@
 """The frames that an operator is given: their columns, checked, and as Spark expressions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
 from ..errors import BadInput
 from .checks import WATERMARK
@@ -18,7 +21,12 @@ Keys = Names | Mapping[str, str]  # the last: by their names in the left frame, 
 Output = tuple[tuple[int, str, str], ...]  # (input, its column, new name)
 
 KEY = "__penstock_key"  # how the 64-bit key is called in a packet, unless a column is called so
+WHOLE = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 EXACT = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+# Spark 4.0 gives timestamps this zone by itself, and later versions have to be told.
+ZONE: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,19 @@ class Input:
     def is_payload(self, name: str) -> bool:
         """Tell whether a column is payload: the engine itself holds time and whole-number keys."""
         return name != self.time and not (self.exact and name in self.keys)
+
+    def type_of(self, name: str) -> str:
+        """Return Spark's word for the type of a column."""
+        return self.types[self.names.index(name)]
+
+    def whole_key(self, numbers: Any) -> Any:
+        """Return an Arrow column of 64-bit numbers as the whole-number key that they are."""
+        return numbers.cast(WHOLE[self.type_of(self.keys[0])])
+
+    def timestamps(self, microseconds: np.ndarray) -> pa.Array:
+        """Return times as the column that they are."""
+        zone = None if self.type_of(str(self.time)) == "timestamp_ntz" else "UTC"
+        return pa.array(microseconds).view(pa.timestamp("us", zone))
 
     @property
     def packed(self) -> tuple[str, ...]:
@@ -102,10 +123,46 @@ def fold(frame: DataFrame, name: str) -> str:
     return name if exactly else name.lower()
 
 
+def check_columns(frame: Any, who: str, names: Iterable[str]) -> None:
+    """Refuse what is no frame, or lacks one of the columns."""
+    check_frame(frame, who)
+    for name in names:
+        find_column(frame, who, name)
+
+
+def refuse_stream(frame: DataFrame, function: str, way_out: str) -> None:
+    """Refuse a stream where a function needs all rows at once."""
+    if frame.isStreaming:
+        raise BadInput(f"{function} takes a batch frame, got a stream; {way_out}")
+
+
+def refuse_result_names(names: Iterable[str], results: Iterable[str]) -> None:
+    """Refuse columns that would be in the result beside others of the same name."""
+    taken = {name.lower() for name in results}
+    for name in names:
+        if name.lower() in taken:
+            raise BadInput(f"column {name!r} has the name of a result; rename it")
+
+
+def are_streams(frames: Mapping[str, DataFrame]) -> bool:
+    """Tell whether the frames, by how messages call them, are streams; refuse some of each."""
+    still = [who for who, frame in frames.items() if not frame.isStreaming]
+    if still and len(still) < len(frames):
+        raise BadInput(
+            f"all frames must be streams or none, and the {', '.join(still)} frame is not; read it "
+            "with readStream, or use Spark's own join with a static table"
+        )
+    return not still
+
+
+def is_exact(frame: DataFrame, keys: Sequence[str]) -> bool:
+    """Tell whether the key is one whole number, which stands for itself; else it is hashed."""
+    return len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
+
+
 def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | None) -> Input:
     """Check that a frame has the columns that are named, and describe it."""
-    for name in keys:
-        find_column(frame, who, name)
+    check_columns(frame, who, keys)
     if time is not None:
         _check_time(frame, who, time)
     check_keys(frame, who, keys)
@@ -114,8 +171,7 @@ def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | No
         _check_arrow(field, who)
     names = tuple(f.name for f in fields)
     kinds = tuple(f.dataType.simpleString() for f in fields)
-    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
-    return Input(keys, time, names, kinds, exact)
+    return Input(keys, time, names, kinds, is_exact(frame, keys))
 
 
 def _check_time(frame: DataFrame, who: str, time: str) -> None:
@@ -128,10 +184,24 @@ def _check_time(frame: DataFrame, who: str, time: str) -> None:
         )
 
 
+def arrow_type(kind: T.DataType) -> pa.DataType:
+    """Return a type of Spark as Arrow has it, with timestamps in UTC.
+
+    >>> arrow_type(T.ArrayType(T.TimestampType(), containsNull=False))
+    ListType(list<element: timestamp[us, tz=UTC] not null>)
+    """
+    return to_arrow_type(kind, **ZONE)
+
+
+def arrow_schema(schema: T.StructType, wide: bool = False) -> pa.Schema:
+    """Return a schema of Spark as Arrow has it; `wide`: with offsets of 64 bits."""
+    return to_arrow_schema(schema, prefers_large_types=wide, **ZONE)
+
+
 def _check_arrow(field: T.StructField, who: str) -> None:
     """Refuse a column that cannot travel to Python."""
     try:
-        to_arrow_type(field.dataType, timezone="UTC")
+        arrow_type(field.dataType)
     except Exception:  # PySpark has changed its mind about which
         raise BadInput(
             f"column {field.name!r} of the {who} frame has the type "
@@ -180,23 +250,18 @@ def _no_key(kind: T.DataType) -> str:
     return ""
 
 
-def check_same_types(frames: list[DataFrame], inputs: list[Input], who: list[str]) -> None:
-    """Refuse keys or times whose types differ between the frames."""
-    for position in range(len(inputs[0].keys)):
-        kinds = [f.schema[i.keys[position]].dataType for f, i in zip(frames, inputs, strict=True)]
-        for kind, name, source in zip(kinds, who, inputs, strict=True):
-            if kind.simpleString() != kinds[0].simpleString():
+def check_same_types(inputs: Mapping[str, Input]) -> None:
+    """Refuse keys or times whose types differ between frames, by how messages call these."""
+    (first_who, first), *others = inputs.items()
+    for who, other in others:
+        named = [*zip(first.keys, other.keys, strict=True), (first.time, other.time)]
+        for mine, theirs in named if first.time is not None else named[:-1]:
+            kinds = first.type_of(str(mine)), other.type_of(str(theirs))
+            if kinds[0] != kinds[1]:
                 raise BadInput(
-                    f"key column {source.keys[position]!r} must have one type in all frames, got "
-                    f"{kinds[0].simpleString()} in the {who[0]} frame and {kind.simpleString()} in "
-                    f"the {name} frame; cast one of them"
+                    f"column {theirs!r} must have one type in all frames, got {kinds[0]} in the "
+                    f"{first_who} frame and {kinds[1]} in the {who} frame; cast one of them"
                 )
-    clocks = [f.schema[str(i.time)].dataType for f, i in zip(frames, inputs, strict=True)]
-    if len(set(map(type, clocks))) > 1:
-        raise BadInput(
-            "time columns must be of one type in all frames, got "
-            f"{', '.join(kind.simpleString() for kind in clocks)}; cast one of them"
-        )
 
 
 def hashed_key(keys: tuple[str, ...], exact: bool) -> Column:

@@ -4,27 +4,39 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
 from .. import policies
 from ..engine.join_options import ALL, ANTI, HOWS, INNER, MATCHING, SEMI, default_goal
 from ..errors import BadInput
 from ..kernel.durations import LONGEST, in_words, microseconds
 from ..kernel.gains import GOALS
-from ..kernel.shape import Joins, all_streams
-from .archive import Archived, hold_back
-from .checks import WATERMARK, Span, check_upstream, choice, read_budget, share, warn_user, whole
+from ..kernel.policy import JOINING
+from ..kernel.shape import TWO_WAY, Joins, all_streams
+from .archive import INPUTS, Archived, Path, hold_back, let_archive
+from .checks import (
+    WATERMARK,
+    Span,
+    check_policy,
+    check_upstream,
+    choice,
+    read_budget,
+    share,
+    warn_user,
+    whole,
+)
 from .figures import observed_join
 from .frames import (
     KEY,
     Input,
     Keys,
     Names,
+    are_streams,
+    arrow_type,
     as_names,
     carried_delay,
     check_frame,
@@ -36,15 +48,15 @@ from .frames import (
     read_keys,
     result_type,
 )
-from .keyed import EPOCH
+from .keyed import since_epoch
 from .plan import JoinPlan, placed
 from .runtime.archiver import PLACE_BYTES
-from .runtime.join_bucket import JoinBucket, check_engine, counter_names, make_join
+from .runtime.join_bucket import JoinBucket, counter_names, make_join
 from .runtime.journal import check_checkpoint
-from .runtime.kernels import kernels_for
 from .runtime.operator import Work, run_buckets
-from .runtime.packets import make_unpacker, pack, unpack_as
-from .session import check_settings, uses_wide_types, watermark_clock
+from .runtime.packets import Shared, make_unpacker, pack, unpacked
+from .runtime.rehearsal import join_kernels
+from .session import check_settings, watermark_clock
 
 SPELLINGS = {name: name for name in HOWS} | {
     "leftouter": "left",
@@ -56,9 +68,8 @@ SPELLINGS = {name: name for name in HOWS} | {
 }
 
 
-@dataclass(frozen=True)
-class Options:
-    """What every kind of join takes, as the user wrote it."""
+class Options(TypedDict, total=False):
+    """What every kind of join takes; `join` says what each option means."""
 
     within: Span | tuple[Span, Span] | None
     budget: int | str | None
@@ -70,13 +81,18 @@ class Options:
     seed: int
     recall_sample: float
     checkpoint: str | os.PathLike[str] | None
+
+
+class Kind(NamedTuple):
+    """What only a join of two frames can be."""
+
     how: str = INNER
     match: str = ALL
     archive: str | os.PathLike[str] | None = None
 
 
 @dataclass(frozen=True)
-class Source:
+class NamedFrame:
     """A frame, how messages call it, and its columns."""
 
     frame: DataFrame
@@ -85,50 +101,69 @@ class Source:
 
 
 def make_plan(
-    sources: list[Source], joins: Joins, suffixes: list[tuple[str, ...]], options: Options
+    sources: list[NamedFrame],
+    joins: Joins,
+    suffixes: list[tuple[str, ...]],
+    kind: Kind,
+    /,
+    *,
+    within: Span | tuple[Span, Span] | None = None,
+    budget: int | str | None = None,
+    policy: str = policies.DEFAULT,
+    goal: str | None = None,
+    delay: Span | None = None,
+    layout: str = "unified",
+    buckets: int | None = None,
+    seed: int = 0,
+    recall_sample: float = 0.01,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> JoinPlan:
     """Return the plan of a join, refusing whatever could not run."""
-    streaming = _all_streaming(sources)
-    _check_archive(options, streaming)
+    how, match, archive = kind
+    streaming = are_streams({source.who: source.frame for source in sources})
+    _check_archive(archive, within, match, streaming)
     if streaming:
         for source in sources:
             check_upstream(source.frame, source.who, source.input.time)
     session = sources[0].frame.sparkSession
     check_settings(session, streaming)
-    where = placed(session, options.buckets, options.checkpoint)
-    chosen = read_budget(options.budget, where["buckets"])
+    where = placed(session, buckets, checkpoint)
+    allowed = read_budget(budget, where["buckets"])
     inputs = tuple(source.input for source in sources)
+    check_policy(policy, JOINING, inputs)
     streams = [tuple(stream for stream, _ in join) for join in joins]
     folded = partial(fold, sources[0].frame)
-    goal = default_goal(options.how, options.match) if options.goal is None else options.goal
+    window = _window(within)
+    goal = default_goal(how, match) if goal is None else goal
     plan = JoinPlan(
         inputs=inputs,
         joins=joins,
-        within=_window(options.within),
-        how=options.how,
-        match=options.match,
-        archived=options.archive is not None,
-        delay=_delay(sources, options.delay, streaming),
+        within=window,
+        how=how,
+        match=match,
+        archived=archive is not None and os.fspath(archive) != INPUTS,
+        delay=_delay(sources, delay, streaming),
         # A batch is joined in the order of time, so no stream lags behind.
         clock=watermark_clock(session) if streaming else "fastest",
         watermark=streaming,
-        behind=_behind(sources, _window(options.within)) if streaming else 0,
-        budget=chosen.amount,
-        in_bytes=chosen.in_bytes,
-        policy=options.policy,
+        behind=_behind(sources, window) if streaming else 0,
+        budget=allowed.amount,
+        in_bytes=allowed.in_bytes,
+        policy=policy,
         goal=choice(goal, "goal", GOALS),
-        layout=choice(options.layout, "layout", ("unified", "split")),
+        layout=choice(layout, "layout", ("unified", "split")),
         **where,
-        seed=whole(options.seed, "seed", 0),
-        sample=share(options.recall_sample, "recall_sample"),
+        seed=whole(seed, "seed", 0),
+        sample=share(recall_sample, "recall_sample"),
         output=tuple(
             tuple((0, name, name) for name in inputs[0].names)
-            if options.how in (SEMI, ANTI)
+            if how in (SEMI, ANTI)
             else output_columns(inputs, mine, ends, folded)
             for mine, ends in zip(streams, suffixes, strict=True)
         ),
     )
-    check_engine(plan)
+    # The smallest share must have room for a row.
+    make_join(plan, plan.buckets - 1).push([], [], [], size=[])
     if streaming and plan.within is None and plan.how not in (INNER, SEMI):
         raise BadInput(
             f"how={plan.how!r} of streams needs within=, since without a window a row may find a "
@@ -139,54 +174,49 @@ def make_plan(
             "without within= and budget= the join holds every row for ever: its state grows until "
             "an executor is out of memory; pass within='1 hour', or budget='1 GB', or both"
         )
-    check_checkpoint(session, options.checkpoint, plan.fingerprint, "join", streaming)
+    check_checkpoint(session, checkpoint, plan, streaming)
     return plan
 
 
-def _check_archive(options: Options, streaming: bool) -> None:
+def _check_archive(archive: Any, within: Any, match: str, streaming: bool) -> None:
     """Refuse an archive where what is missed could not be told, or nothing is."""
-    if options.archive is None:
+    if archive is None:
         return
-    if not isinstance(options.archive, str | os.PathLike):
-        raise BadInput(f"archive must be the path of a folder, got {options.archive!r}")
+    if not isinstance(archive, str | os.PathLike):
+        raise BadInput(f"archive must be the path of a folder, or 'inputs', got {archive!r}")
     if not streaming:
         raise BadInput("archive is for streams; batch frames are joined exactly without a budget")
-    if options.within is None:
+    if within is None:
         raise BadInput(
             "archive needs within=, since without a window every row is owed to all that come; "
             "pass within='1 hour'"
         )
-    if options.match != ALL:
+    if match != ALL:
         raise BadInput(
-            f"archive needs match='all': with match={options.match!r} a row that was evicted would "
+            f"archive needs match='all': with match={match!r} a row that was evicted would "
             "have taken partners that others have found since; leave out archive= or match="
         )
 
 
-def run_plan(sources: list[Source], plan: JoinPlan) -> DataFrame:
+def run_plan(sources: list[NamedFrame], plan: JoinPlan) -> DataFrame:
     """Return the results as packets: which join, and its rows."""
-    streaming = sources[0].frame.isStreaming
-    charge = make_join(plan, 0).footprint.charge + PLACE_BYTES * plan.archived
-    within = plan.lifetime if streaming else None  # a batch is one micro-batch of many windows
-    packed = [
-        pack(frame, source.input, number, plan, plan.shared, charge, within)
-        for number, (source, frame) in enumerate(
-            (each, _watermarked(each, plan)) for each in sources
-        )
-    ]
-    packets = packed[0]
-    for more in packed[1:]:
-        packets = packets.unionByName(more)
-    kernels = kernels_for(make_join(plan, 0), sources[0].frame.sparkSession)
-    counters = counter_names(len(sources))
+    frames = [_watermarked(source, plan) for source in sources]
+    streaming, engine, shared = frames[0].isStreaming, make_join(plan, 0), None
+    if plan.is_shared:
+        charge = engine.footprint.charge + PLACE_BYTES * plan.archived
+        # A batch is one micro-batch of many windows.
+        shared = Shared(plan.in_bytes, charge, plan.lifetime if streaming else None)
+    packets = pack(frames, plan.inputs, plan.labels, shared)
+    kernels = join_kernels(plan, frames[0].sparkSession)
+    counters = counter_names(len(frames))
     work = Work(JoinBucket, plan, counters, streaming, plan.behind, kernels)
-    results = run_buckets(packets, work, streaming)
+    results = run_buckets(packets, work)
     # Only a query's progress can be asked for figures; two batch joins could not share the name.
     results = observed_join(results, plan) if streaming else results
     return results.select("join", "packet")
 
 
-def _watermarked(source: Source, plan: JoinPlan) -> DataFrame:
+def _watermarked(source: NamedFrame, plan: JoinPlan) -> DataFrame:
     """Return a frame with a watermark, which Spark then tells the operator.
 
     Spark counts the watermark in milliseconds and drops rows that are exactly at it. The delay is
@@ -202,16 +232,15 @@ def _watermarked(source: Source, plan: JoinPlan) -> DataFrame:
         return frame
     name = quote(time)
     if isinstance(frame.schema[time].dataType, T.TimestampNTZType):
-        since = F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {quote(time)})")
         name = KEY
         while name in frame.columns:
             name += "_"
-        frame = frame.withColumn(name, F.timestamp_micros(since))
+        frame = frame.withColumn(name, F.timestamp_micros(since_epoch(time)))
     delay = -(-plan.delay // 1000) + 1 + plan.behind // 1000
     return frame.withWatermark(name, f"{delay} milliseconds")
 
 
-def _behind(sources: list[Source], within: int | tuple[int, int] | None) -> int:
+def _behind(sources: list[NamedFrame], within: int | tuple[int, int] | None) -> int:
     """Return by how much Spark's watermark is to be kept behind: microseconds, whole milliseconds.
 
     Nothing where results may be of any age, where the frames have watermarks, which cannot be
@@ -251,17 +280,7 @@ def _how(how: Any) -> str:
     return SPELLINGS[spelled]
 
 
-def _all_streaming(sources: list[Source]) -> bool:
-    still = [source.who for source in sources if not source.frame.isStreaming]
-    if still and len(still) < len(sources):
-        raise BadInput(
-            f"all frames must be streams or none, and the {', '.join(still)} frame is not; read it "
-            "with readStream, or use Spark's own join with a static table"
-        )
-    return not still
-
-
-def _delay(sources: list[Source], delay: Span | None, streaming: bool) -> int:
+def _delay(sources: list[NamedFrame], delay: Span | None, streaming: bool) -> int:
     if delay is not None:
         return microseconds(delay, "delay")
     carried = {source.who: carried_delay(source.frame, source.input.time) for source in sources}
@@ -346,28 +365,43 @@ def join(
         checkpoint: the path that the query will be started from. A checkpoint that another join has
             written is then refused here; else only the first micro-batch refuses it.
         archive: the folder for rows that leave the memory early, and those that they would have
-            met, so that `reconcile` can find later what is missed now. Write what is returned with
-            `penstock.spark.write`.
+            met, so that `reconcile` can find later what is missed now; or "inputs", where topics or
+            files of the inputs are kept and can be read again: then nothing is archived. Write
+            what is returned with `penstock.spark.write`, which takes archive= too.
 
     Returns the columns `on`, then the rest of left, then the rest of right, among them key columns
     of another name; `semi` and `anti` return the columns of left.
     """
-    options = Options(
-        within,
-        budget,
-        policy,
-        goal,
-        delay,
-        layout,
-        buckets,
-        seed,
-        recall_sample,
-        checkpoint,
-        _how(how),
-        choice(match, "match", MATCHING),
-        archive,
-    )
-    return _join([left, right], ["left", "right"], on, time, suffixes, options)
+    sources = read_sources([left, right], ["left", "right"], on, time)
+    options: Options = {
+        "within": within,
+        "budget": budget,
+        "policy": policy,
+        "goal": goal,
+        "delay": delay,
+        "layout": layout,
+        "buckets": buckets,
+        "seed": seed,
+        "recall_sample": recall_sample,
+        "checkpoint": checkpoint,
+    }
+    kind = Kind(_how(how), choice(match, "match", MATCHING), archive)
+    ends = [_suffixes(suffixes, 2)]
+    plan = make_plan(sources, TWO_WAY, ends, kind, **options)
+    schema = _result_type(sources, plan)
+
+    def archived(path: Path, plan: JoinPlan) -> Archived:
+        types = left.schema, right.schema
+        return Archived(run_plan(sources, plan), plan, types, schema, os.fspath(path))
+
+    def archived_later(path: Path) -> Archived:
+        later = kind._replace(archive=path)
+        return archived(path, make_plan(sources, TWO_WAY, ends, later, **options))
+
+    if archive is not None:
+        return hold_back(archived(archive, plan))
+    made = unpacked(run_plan(sources, plan), schema)
+    return let_archive(made, archived_later) if plan.watermark else made
 
 
 def join_many(
@@ -375,62 +409,39 @@ def join_many(
     on: Names,
     *,
     time: str | tuple[str, ...],
-    within: Span | None = None,
-    budget: int | str | None = None,
-    policy: str = policies.DEFAULT,
-    goal: str | None = None,
-    delay: Span | None = None,
-    layout: str = "unified",
-    buckets: int | None = None,
-    seed: int = 0,
-    recall_sample: float = 0.01,
     suffixes: tuple[str, ...] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    **options: Unpack[Options],
 ) -> DataFrame:
     """Join several frames at once: a result takes one row of each, any two within the window.
 
-    One operator instead of a chain of joins, so nothing is held twice. Equal column names get the
-    suffixes `_1`, `_2`, ...; the other parameters are those of `join`.
+    One operator instead of a chain of joins, so nothing is held twice.
+
+    Parameters:
+        frames: two or more.
+        on: the key column, or several, by the same names in all frames.
+        time: the timestamp column, or one for each frame.
+        suffixes: what tells columns apart that several frames have, one for each frame; by default
+            `_1`, `_2`, ...
+        options: those of `join`, except `how`, `match` and `archive`.
     """
     if not isinstance(frames, Iterable) or hasattr(frames, "sparkSession"):
         raise BadInput(f"join_many takes a list of frames, got {type(frames).__name__}")
     frames = list(frames)
     if len(frames) < 2:
         raise BadInput(f"join_many needs at least 2 frames, got {len(frames)}")
-    numbers = range(1, len(frames) + 1)
-    ends = tuple(f"_{number}" for number in numbers) if suffixes is None else suffixes
-    options = Options(
-        within, budget, policy, goal, delay, layout, buckets, seed, recall_sample, checkpoint
-    )
-    return _join(frames, [f"{number}." for number in numbers], on, time, ends, options)
+    numbered = [f"{number}." for number in range(1, len(frames) + 1)]
+    sources = read_sources(frames, numbered, on, time)
+    ends = _numbered(len(frames)) if suffixes is None else _suffixes(suffixes, len(frames))
+    plan = make_plan(sources, all_streams(len(frames)), [ends], Kind(), **options)
+    return unpacked(run_plan(sources, plan), _result_type(sources, plan))
 
 
-def _join(
-    frames: list[DataFrame],
-    who: list[str],
-    on: Keys,
-    time: str | tuple[str, ...],
-    suffixes: tuple[str, ...],
-    options: Options,
-) -> DataFrame:
-    sources = read_sources(frames, who, on, time)
-    ends = check_suffixes(suffixes, len(frames))
-    plan = make_plan(sources, all_streams(len(frames)), [ends], options)
-    schema = with_watermark(result_type(frames, plan.output[0]), sources, plan)
-    if options.archive is not None:
-        types = tuple(frame.schema for frame in frames)
-        packets = run_plan(sources, plan)
-        return hold_back(Archived(packets, plan, types, schema, os.fspath(options.archive)))
-    wide = uses_wide_types(frames[0].sparkSession)
-    as_arrow = to_arrow_schema(schema, timezone="UTC", prefers_large_types=wide)
-    return run_plan(sources, plan).mapInArrow(unpack_as(as_arrow), schema)
-
-
-def with_watermark(schema: T.StructType, sources: list[Source], plan: JoinPlan) -> T.StructType:
-    """Return the type of results whose times tell what follows in the query of the watermark.
+def _result_type(sources: list[NamedFrame], plan: JoinPlan) -> T.StructType:
+    """Return the type of results, whose times tell what follows in the query of the watermark.
 
     They tell the delay of the frames, as those of Spark's own join do.
     """
+    schema = result_type([source.frame for source in sources], plan.output[0])
     if not plan.behind:
         return schema
     delay = {WATERMARK: -(-plan.delay // 1000) + 1}
@@ -442,7 +453,9 @@ def with_watermark(schema: T.StructType, sources: list[Source], plan: JoinPlan) 
     return T.StructType(fields)
 
 
-def read_sources(frames: list[DataFrame], who: list[str], on: Keys, time: Names) -> list[Source]:
+def read_sources(
+    frames: list[DataFrame], who: list[str], on: Keys, time: Names
+) -> list[NamedFrame]:
     """Return the frames of one join, checked."""
     for frame, name in zip(frames, who, strict=True):
         check_frame(frame, name)
@@ -453,14 +466,18 @@ def read_sources(frames: list[DataFrame], who: list[str], on: Keys, time: Names)
             f"time must be one column name, or one per frame ({len(frames)}), got {time!r}"
         )
     sources = [
-        Source(frame, name, read_input(frame, name, names, mine))
+        NamedFrame(frame, name, read_input(frame, name, names, mine))
         for frame, name, names, mine in zip(frames, who, keys, times, strict=True)
     ]
-    check_same_types(frames, [source.input for source in sources], who)
+    check_same_types({source.who: source.input for source in sources})
     return sources
 
 
-def check_suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"_{number}" for number in range(1, count + 1))
+
+
+def _suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
     """Return the suffixes, refusing too few, or equal ones."""
     some = suffixes if isinstance(suffixes, list | tuple) else ()
     texts = {each for each in some if isinstance(each, str)}
@@ -473,52 +490,45 @@ def check_suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
 
 
 def join_group(
-    joins: Mapping[str, tuple[Any, ...]],
+    joins: Mapping[str, tuple[DataFrame | Names, ...]],
     *,
     time: Names | Mapping[str, Names],
-    within: Span | None = None,
-    budget: int | str | None = None,
-    policy: str = policies.DEFAULT,
-    goal: str | None = None,
-    delay: Span | None = None,
-    layout: str = "unified",
-    buckets: int | None = None,
-    seed: int = 0,
-    recall_sample: float = 0.01,
     suffixes: tuple[str, ...] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    **options: Unpack[Options],
 ) -> DataFrame:
     """Run several joins in one operator, under one budget.
 
         join_group({"clicks": (a, b, "k"), "bids": (c, d, ["x", "y"])}, time="ts", ...)
 
-    Each join is a name with its frames and, last, its key column or columns. `time` is as in
-    `join`, or one such value per name. A frame may take part in several joins: it is then read
-    once for each of them, and its rows are held and counted once for each of them.
+    Parameters:
+        joins: each a name with its frames and, last, its key column or columns. A frame may take
+            part in several joins: it is then read once for each of them, and its rows are held and
+            counted once for each of them.
+        time: the timestamp column, or one for each frame of a join; or one such value per name.
+        suffixes: what tells columns apart that several frames of a join have.
+        options: those of `join`, except `how`, `match` and `archive`.
 
     Returns the column `join` with the name, and one struct column per join, null in the rows of
-    the others. The other parameters are those of `join`.
+    the others.
     """
     if not isinstance(joins, Mapping) or not joins:
         raise BadInput(f"joins must map names to (left, right, on), got {joins!r}")
     _check_names(list(joins))
-    sources: list[Source] = []
+    sources: list[NamedFrame] = []
     shape = []
     ends = []
     for name, entry in joins.items():
         mine = _sources(name, entry, time)
         shape.append(tuple((len(sources) + leg, 0) for leg in range(len(mine))))
-        ends.append(_suffixes(suffixes, len(mine)))
+        usual = ("_left", "_right") if len(mine) == 2 else _numbered(len(mine))
+        ends.append(usual if suffixes is None else _suffixes(suffixes, len(mine)))
         sources += mine
-    options = Options(
-        within, budget, policy, goal, delay, layout, buckets, seed, recall_sample, checkpoint
-    )
-    plan = make_plan(sources, tuple(shape), ends, options)
+    plan = make_plan(sources, tuple(shape), ends, Kind(), **options)
     frames = [source.frame for source in sources]
     kinds = [result_type(frames, output) for output in plan.output]
     fields = [T.StructField(name, kind) for name, kind in zip(joins, kinds, strict=True)]
     schema = T.StructType([T.StructField("join", T.StringType()), *fields])
-    unpacker = make_unpacker(list(joins), [to_arrow_type(kind, timezone="UTC") for kind in kinds])
+    unpacker = make_unpacker(list(joins), [arrow_type(kind) for kind in kinds])
     return run_plan(sources, plan).mapInArrow(unpacker, schema)
 
 
@@ -533,7 +543,9 @@ def _check_names(names: list[Any]) -> None:
             raise BadInput(f"the names of joins must differ by more than case, got {name!r} twice")
 
 
-def _sources(name: str, entry: tuple[Any, ...], time: Names | Mapping[str, Names]) -> list[Source]:
+def _sources(
+    name: str, entry: tuple[Any, ...], time: Names | Mapping[str, Names]
+) -> list[NamedFrame]:
     if not isinstance(entry, tuple | list) or len(entry) < 3:
         raise BadInput(f"join {name!r} must be (left, right, on), got {entry!r}")
     *frames, on = entry
@@ -544,10 +556,3 @@ def _sources(name: str, entry: tuple[Any, ...], time: Names | Mapping[str, Names
     if len(frames) == 2:
         who = [f"{name} left", f"{name} right"]
     return read_sources(frames, who, on, mine)
-
-
-def _suffixes(suffixes: tuple[str, ...] | None, count: int) -> tuple[str, ...]:
-    if suffixes is None:
-        usual = tuple(f"_{number}" for number in range(1, count + 1))
-        return ("_left", "_right") if count == 2 else usual
-    return check_suffixes(suffixes, count)

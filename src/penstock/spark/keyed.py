@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..errors import BadInput
-from .frames import EXACT, as_names, check_frame, check_keys, find_column, hashed_key, quote
+from .frames import EXACT, as_names, check_columns, check_keys, hashed_key, is_exact, quote
 
 KEY, TIME = "key", "time"
 MICRO = 1_000_000  # microseconds in a second
@@ -15,13 +15,10 @@ EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 def keyed_rows(frame: DataFrame, key: str | list[str], time: str) -> DataFrame:
     """Return the columns `key`, 64 bits, and `time`, a number: both null where either is."""
-    check_frame(frame, "given")
     keys = as_names(key, "key")
-    for name in (*keys, time):
-        find_column(frame, "given", name)
+    check_columns(frame, "given", (*keys, time))
     check_keys(frame, "given", keys, "key")
-    exact = len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
-    number, when = hashed_key(keys, exact), _time(frame, time)
+    number, when = hashed_key(keys, is_exact(frame, keys)), _time(frame, time)
     there = number.isNotNull() & when.isNotNull()
     return frame.select(F.when(there, number).alias(KEY), F.when(there, when).alias(TIME))
 
@@ -32,13 +29,18 @@ def has_calendar(frame: DataFrame, time: str) -> bool:
     return isinstance(frame.schema[time].dataType, kinds)
 
 
+def since_epoch(name: str) -> Column:
+    """Return timestamps without a zone, read as UTC, as microseconds."""
+    return F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {quote(name)})")
+
+
 def _time(frame: DataFrame, name: str) -> Column:
     """Return times as numbers: of timestamps and dates the microseconds."""
     kind, column = frame.schema[name].dataType, F.col(quote(name))
     if isinstance(kind, T.TimestampType):
         return F.unix_micros(column)
     if isinstance(kind, T.TimestampNTZType):
-        return F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {quote(name)})")
+        return since_epoch(name)
     if isinstance(kind, T.DateType):
         return F.unix_date(column).cast("long") * F.lit(DAY)
     if isinstance(kind, EXACT):

@@ -1,40 +1,50 @@
 """Look the rows of events up in a relation through a cache: a DataFrame in, a DataFrame out."""
 
 import os
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type
 
 from .. import policies
 from ..errors import BadInput
 from ..kernel.durations import microseconds
-from ..relations import Patience, Source, as_source
+from ..kernel.policy import CACHING
+from ..relations import Patience, Relation, Source, as_source
 from ..relations.fetching import ask
-from .checks import Span, check_upstream, choice, read_budget, text, whole
+from .checks import (
+    Span,
+    check_policy,
+    check_upstream,
+    choice,
+    read_budget,
+    text,
+    warn_user,
+    whole,
+)
 from .figures import observed_lookup
-from .frames import EXACT, Input, Names, as_names, check_frame, read_input
+from .frames import EXACT, Input, Names, arrow_type, as_names, check_same_types, read_input
 from .plan import LookupPlan, placed
 from .runtime.journal import check_checkpoint
-from .runtime.kernels import kernels_for
-from .runtime.lookup_bucket import CHANGES, EVENTS, LookupBucket, lookup_counters, now
+from .runtime.lookup_bucket import LookupBucket, lookup_counters, now
 from .runtime.operator import Work, run_buckets
-from .runtime.packets import pack, unpack
+from .runtime.packets import pack, unpacked
+from .runtime.rehearsal import lookup_kernels
 from .session import check_settings
 
-DEFAULT = policies.DEFAULT
+Fetch = Callable[[pa.Array], pa.Table]  # of the rows of some keys
 
 
 def lookup(
     events: DataFrame,
-    relation: Any,
+    relation: Relation | Fetch,
     on: Names,
     *,
     budget: int | str,
-    policy: str = DEFAULT,
+    policy: str = policies.DEFAULT,
     how: str = "left",
     ttl: Span | None = None,
     on_missing: str = "null",
@@ -73,65 +83,42 @@ def lookup(
 
     Returns the columns of the events, then those of the relation without its key.
     """
-    check_frame(events, "events")
     source = read_input(events, "events", as_names(on, "on"), None)
+    session = events.sparkSession
     text(suffix, "suffix")
     if events.isStreaming:
         check_upstream(events, "events")
     if changes is not None:
         _check_changes(events, changes, source)
-    where = placed(events.sparkSession, buckets, checkpoint)
-    chosen = _options(events, source, budget, policy, how, on_missing, ttl, where, seed)
-    patience = _patience(timeout, retries, fetch_size)
-    found = _ask_relation(as_source(relation, source.keys), events, source, patience)
-    plan = LookupPlan(
-        events=source,
-        source=found[0],
-        promised=found[1],
-        columns=_new_names(source, found[0], found[1], suffix),
-        patience=patience,
-        **chosen,
-    )
-    _check_room(plan)
-    check_checkpoint(
-        events.sparkSession, checkpoint, plan.fingerprint, "lookup", events.isStreaming
-    )
-    return _run(plan, events, changes)
-
-
-def _options(
-    events: DataFrame,
-    source: Input,
-    budget: int | str,
-    policy: str,
-    how: str,
-    on_missing: str,
-    ttl: Span | None,
-    where: dict[str, Any],
-    seed: int,
-) -> dict[str, Any]:
-    """Return what can be checked without asking the relation."""
-    check_settings(events.sparkSession, events.isStreaming)
-    amount = read_budget(budget, where["buckets"])
-    if amount.amount is None:
+    check_settings(session, events.isStreaming)
+    where = placed(session, buckets, checkpoint)
+    allowed = read_budget(budget, where["buckets"])
+    if allowed.amount is None:
         raise BadInput("budget must be rows (50_000) or bytes ('64 MB'), got None")
-    chosen = policies.choose(policy, "caching").policy
-    if chosen.ordered and not source.exact:
-        raise BadInput(
-            f"policy {chosen.name!r} goes by the order of keys, so on must name one column of "
-            f"whole numbers, got {', '.join(source.keys)}; number the keys, or choose another "
-            "policy"
-        )
-    return {
+    check_policy(policy, CACHING, [source])
+    answered = as_source(relation, source.keys)
+    known: dict[str, Any] = {
         "how": choice(how, "how", ("left", "inner")),
         "on_missing": choice(on_missing, "on_missing", ("null", "error")),
         "ttl": None if ttl is None else microseconds(ttl, "ttl"),
-        "budget": amount.amount,
-        "in_bytes": amount.in_bytes,
-        "policy": policy,
         "seed": whole(seed, "seed", 0),
-        **where,
+        "patience": _patience(timeout, retries, fetch_size),
     }
+    promised = _ask_relation(answered, events, source, known["patience"])  # after all other checks
+    plan = LookupPlan(
+        events=source,
+        source=answered,
+        promised=promised,
+        columns=_new_names(source, answered, promised, suffix),
+        budget=allowed.amount,
+        in_bytes=allowed.in_bytes,
+        policy=policy,
+        **known,
+        **where,
+    )
+    plan.engine(plan.buckets - 1).push([], size=[])  # the smallest share must have room for a row
+    check_checkpoint(session, checkpoint, plan, events.isStreaming)
+    return _run(plan, events, changes)
 
 
 def _patience(timeout: Span, retries: int, fetch_size: int) -> Patience:
@@ -142,29 +129,22 @@ def _patience(timeout: Span, retries: int, fetch_size: int) -> Patience:
 
 
 def _check_changes(events: DataFrame, changes: DataFrame, source: Input) -> None:
-    check_frame(changes, "changes")
-    read_input(changes, "changes", source.keys, None)
+    changed = read_input(changes, "changes", source.keys, None)
     if not events.isStreaming or not changes.isStreaming:
         raise BadInput(
             "changes= needs streams: a batch of events caches nothing for long; leave it out, or "
             "read both frames with readStream"
         )
     check_upstream(changes, "changes")
-    for name in source.keys:
-        kinds = [frame.schema[name].dataType.simpleString() for frame in (events, changes)]
-        if kinds[0] != kinds[1]:
-            raise BadInput(
-                f"key column {name!r} must have one type in both frames, got {kinds[0]} in the "
-                f"events frame and {kinds[1]} in the changes frame; cast one of them"
-            )
+    check_same_types({"events": source, "changes": changed})
 
 
 def _ask_relation(
     relation: Source, events: DataFrame, source: Input, patience: Patience
-) -> tuple[Source, pa.Schema]:
+) -> pa.Schema:
     """Ask the relation for its columns, once; this also tells whether it can be reached."""
     once = patience._replace(retries=0)
-    kinds = [to_arrow_type(events.schema[name].dataType, timezone="UTC") for name in source.keys]
+    kinds = [arrow_type(events.schema[name].dataType) for name in source.keys]
     way_out = "check that it can be reached from here before the query starts"
     schema = ask(lambda: relation.schema(kinds), once, relation, now, way_out=way_out).answer
     for name in relation.keys:
@@ -178,14 +158,11 @@ def _ask_relation(
     if len(fields) == len(relation.keys):
         raise BadInput(f"{relation.name} has no column beside its key; name some in columns=")
     if ask(relation.is_empty, once, relation, now, way_out=way_out).answer:
-        warnings.warn(
-            f"{relation.name} of the relation is empty: no event will find a row", stacklevel=4
-        )
+        warn_user(f"{relation.name} of the relation is empty: no event will find a row")
     promised = [
-        pa.field(name, to_arrow_type(kind, timezone="UTC"))
-        for name, kind in zip(schema.names, fields, strict=True)
+        pa.field(name, arrow_type(kind)) for name, kind in zip(schema.names, fields, strict=True)
     ]
-    return relation, pa.schema(promised)
+    return pa.schema(promised)
 
 
 def _spark_type(field: pa.Field, relation: Source) -> T.DataType:
@@ -233,24 +210,17 @@ def _new_names(
     return tuple(columns)
 
 
-def _check_room(plan: LookupPlan) -> None:
-    """Refuse a budget that no row fits into."""
-    plan.engine(plan.buckets - 1).push([], size=[])  # which has the smallest share
-
-
 def _run(plan: LookupPlan, events: DataFrame, changes: DataFrame | None) -> DataFrame:
-    packets = pack(events, plan.events, EVENTS, plan)
-    if changes is not None:
-        # Only the key matters of a change.
-        bare = Input(plan.events.keys, None, (), (), plan.events.exact)
-        packets = packets.unionByName(pack(changes, bare, CHANGES, plan))
-    kernels = kernels_for(plan.engine(0), events.sparkSession)
+    bare = Input(plan.events.keys, None, (), (), plan.events.exact)  # only the key of a change
+    frames = [events] if changes is None else [events, changes]
+    packets = pack(frames, [plan.events, bare][: len(frames)], plan.labels)
+    kernels = lookup_kernels(plan, events.sparkSession)
     work = Work(LookupBucket, plan, lookup_counters(), kernels=kernels)
-    results = run_buckets(packets, work, events.isStreaming)
+    results = run_buckets(packets, work)
     if events.isStreaming:
         results = observed_lookup(results, plan)
     fields = [T.StructField(f.name, f.dataType) for f in events.schema.fields]
     for name, new in plan.columns:
         kind = from_arrow_type(plan.promised.field(name).type, prefer_timestamp_ntz=True)
         fields.append(T.StructField(new, kind))
-    return results.select("join", "packet").mapInArrow(unpack, T.StructType(fields))
+    return unpacked(results, T.StructType(fields))

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..engine.adapt.census import Ruling
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ..engine.adapt.census import InForce
 from ..errors import BadInput
 from ..kernel.gains import ROWS
 from .figures import JOIN, LOOKUP, THIN
-from .observe import field, figures_of, one_a_line, ran_batch
+from .observe import figures_of, one_a_line, ran_batch
 from .runtime.sharing import TOLD
 
 HALF = 0.5  # of the pairs: then a few keys decide recall
@@ -25,7 +27,7 @@ class Metrics:
     null_times: int  # they belong to no window: likewise; not among those that arrived
     expired: tuple[int, ...]
     evicted: tuple[int, ...]
-    refused: tuple[int, ...]
+    rejected: tuple[int, ...]
     completed: tuple[int, ...]  # left the memory with their only partner
     unmatched: tuple[int, ...]  # given out without a partner, by outer and anti joins
     unmatched_evicted: tuple[int, ...]  # and of these the ones that were evicted or rejected
@@ -42,11 +44,18 @@ class Metrics:
     hot_pairs: float | None  # the share of the pairs found that the ten keys with most of them make
     shares: tuple[int, int]  # of the budget: what the buckets with least and most may hold
     hottest: tuple[tuple[str, float], ...]  # the most frequent keys, with their share of the rows
-    ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
+    in_force: InForce  # policies by buckets, and with `auto` what the challengers would find
     policy: str  # as it was asked for
     goal: str
     budget: int | None
     in_bytes: bool  # what the budget counts: bytes, or rows
+    # With an archive: results missed and not reconciled yet, estimated, with a 95 % interval; the
+    # bytes that are archived; and for how long the oldest of them have been.
+    owed_pairs: float | None = None
+    owed_pairs_low: float | None = None
+    owed_pairs_high: float | None = None
+    owed_bytes: int | None = None
+    owed_seconds: float | None = None
 
     @property
     def note(self) -> str:
@@ -90,12 +99,12 @@ class LookupMetrics:
     changes: int  # keys that came by `changes`
     invalidated: int  # and were cached
     evicted: int
-    refused: int  # rows fetched, used and not kept
+    rejected: int  # rows fetched, used and not kept
     rows_held: int
     bytes_held: int
     staleness_p50: float | None  # age of the rows at serving, in seconds
     staleness_p99: float | None
-    ruling: Ruling  # which policies rule the buckets, and with `auto` what the others would find
+    in_force: InForce  # policies by buckets, and with `auto` what the challengers would find
     policy: str  # as it was asked for
     budget: int
     in_bytes: bool  # what the budget counts: bytes, or rows
@@ -175,7 +184,7 @@ Told = Metrics | LookupMetrics | ThinMetrics
 KINDS: dict[str, type[Told]] = {JOIN: Metrics, LOOKUP: LookupMetrics, THIN: ThinMetrics}
 
 
-def metrics(query: Any) -> Told | None:
+def metrics(query: StreamingQuery) -> Told | None:
     """Return the latest figures of a streaming query, None before its first batch with data.
 
     A query that waits for data reports none, so the last report of a batch counts, as long as Spark
@@ -195,7 +204,7 @@ def metrics(query: Any) -> Told | None:
             found = figures_of(progress, name)
             seen = seen or found is not None
             if found:
-                return read(name, found, field(progress, "batchId"))
+                return read(name, found, progress["batchId"])
     if not seen and any(map(ran_batch, reports)):
         raise BadInput(
             f"query {query.name or query.id} reports no figures called {' or '.join(KINDS)}; "
@@ -208,11 +217,12 @@ def read(name: str, figures: dict[str, Any], batch: int) -> Told:
     """Return the figures of one progress report; `name` tells of what."""
     kind = KINDS[name]
     values = figures | {"batch": batch}
-    if "ruling" in values:
-        values["ruling"] = Ruling(**values["ruling"])
+    if "in_force" in values:
+        values["in_force"] = InForce(**values["in_force"])
     if "hottest" in values:
         values["hottest"] = [(each["key"], each["share"]) for each in values["hottest"]]
-    return kind(**{each.name: _frozen(values[each.name]) for each in fields(kind)})
+    known = {each.name for each in fields(kind)} & values.keys()
+    return kind(**{name: _frozen(values[name]) for name in known})
 
 
 def _frozen(value: Any) -> Any:

@@ -1,14 +1,16 @@
 """One call that shows all Penstock queries of a session: metrics for Prometheus, and a live page.
 
-A listener of Spark hears every progress report, on classic Spark and on Spark Connect alike; what
-it hears (`heard`) is kept by `report.history`, drawn by `report.live` and named by `exposition`.
-These are imported when a monitor starts: a worker needs none of them.
+A listener of Spark takes every progress report, on classic Spark and on Spark Connect alike
+(`listener`). `report.history` keeps them, `report.live` draws them, `report.exposition` writes them
+for Prometheus. These are imported when a monitor starts: a worker needs none of them.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
 from pyspark.sql import SparkSession
+
+from ..errors import BadInput
 
 if TYPE_CHECKING:
     from ..advisor import Advice
@@ -37,11 +39,13 @@ def monitor(
             where recall falls the page then says what budget would restore it.
         every: the least number of seconds between two samples of a curve.
     """
+    if isinstance(every, bool) or not isinstance(every, int | float) or not every >= 0:
+        raise BadInput(f"every must be a number of seconds, 0 or more, got {every!r}")
     return Monitor(spark, port, host, token, advice, every)
 
 
 class Monitor:
-    """Listens to a session and serves what it hears."""
+    """A listener of a session and a server of what it has heard; see `monitor`."""
 
     def __init__(
         self,
@@ -54,13 +58,13 @@ class Monitor:
     ):
         from ..report.exposition import exposition
         from ..report.server import Server
-        from .heard import Heard
+        from .listener import Listener
 
         self._spark = spark
-        self._heard = Heard(advice, every)
-        self._server = Server(self._heard.watched, exposition, port, host, token)
+        self._listener = Listener(advice, every)
+        self._server = Server(self._listener.watched, exposition, port, host, token)
         try:
-            spark.streams.addListener(self._heard)
+            spark.streams.addListener(self._listener)
         except BaseException:
             self._server.stop()
             raise
@@ -76,7 +80,7 @@ class Monitor:
         if not self._stopped:
             self._stopped = True
             self._server.stop()
-            self._spark.streams.removeListener(self._heard)
+            self._spark.streams.removeListener(self._listener)
 
     def __enter__(self) -> Self:
         return self

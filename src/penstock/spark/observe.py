@@ -1,22 +1,25 @@
 """Figures in a query's progress, read in whatever form Spark gives them, and shown."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from .figures import FIGURES
+from .figures import JOIN
+
+# By the id of a query: what the driver adds to the figures of its join. See `archive.Debt`.
+ADDED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 
-def figures_of(progress: Any, name: str) -> dict[str, Any] | None:
+def figures_of(progress: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     """Return the figures of one progress report by name; None where it has none of this name.
 
     They are empty where no bucket was called in this micro-batch.
     """
-    try:
-        found = field(progress, "observedMetrics")
-    except (KeyError, AttributeError):
-        return None
-    row = _plain((found or {}).get(name))
-    return None if row is None else row.get(FIGURES) or {}
+    row = _plain((progress.get("observedMetrics") or {}).get(name))
+    if row is None or row.get("bytes_held") is None:
+        return None if row is None else {}
+    more = ADDED.get(str(progress.get("id"))) if name == JOIN else None
+    return row | more(row) if more else row
 
 
 def _plain(value: Any) -> Any:
@@ -31,24 +34,16 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-def ran_batch(progress: Any) -> bool:
+def ran_batch(progress: Mapping[str, Any]) -> bool:
     """Tell whether a progress report is of a micro-batch that ran, not of a query that waits."""
-    try:
-        return "addBatch" in field(progress, "durationMs")
-    except (KeyError, AttributeError):
-        return True
-
-
-def field(progress: Any, name: str) -> Any:
-    """Return a part of a progress report, be it an object or JSON."""
-    return progress[name] if isinstance(progress, dict) else getattr(progress, name)
+    return "addBatch" in progress["durationMs"]
 
 
 def one_a_line(figures: Any) -> str:
     """Return the fields of a dataclass with their values, one a line.
 
-    >>> from penstock.engine.adapt.census import Ruling
-    >>> print(one_a_line(Ruling({"rate": 3, "lru": 1}, {"lru": 0.98765}, 1200)))
+    >>> from penstock.engine.adapt.census import InForce
+    >>> print(one_a_line(InForce({"rate": 3, "lru": 1}, {"lru": 0.98765}, 1200)))
     buckets   rate 3, lru 1
     scores    lru 0.988
     switches  1,200

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..profile.sketch import Arrays, Plan, Survey, pack, survey, take, unpack
 from .keyed import KEY, TIME
-from .runtime.packets import freeze_memory
+from .runtime.packets import freeze_memory, partition
 from .session import partitions
 
 ROW = "row"
@@ -70,8 +69,7 @@ def _taker(plan: Plan) -> Callable:
     """Return the function for `mapInArrow` that reads one partition by the plan."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = TaskContext.get()
-        part, first = task.partitionId() if task else 0, 0
+        part, first = partition(), 0
         for number, (key, time) in enumerate(_chunks(batches)):
             packet = pack(take(plan, key, time, first))
             first += len(key)

@@ -32,6 +32,11 @@ class Placed:
     changeable: ClassVar[tuple[str, ...]] = ()  # fields that a restart may change
 
     @property
+    def numbers(self) -> dict[int, int]:
+        """The number of each bucket by its label."""
+        return {label: number for number, label in enumerate(self.labels)}
+
+    @property
     def terms(self) -> dict[str, Any]:
         """What a restart may change, and the state depends on."""
         return {name: getattr(self, name) for name in self.changeable}
@@ -120,11 +125,9 @@ class JoinPlan(Placed):
         return self.how == "inner" and self.match == "all"
 
     @property
-    def shared(self) -> str | None:
-        """What the budget counts that several buckets share, if they do."""
-        if self.budget is None or self.buckets == 1:
-            return None
-        return "bytes" if self.in_bytes else "rows"
+    def is_shared(self) -> bool:
+        """Whether several buckets share a budget."""
+        return self.budget is not None and self.buckets > 1
 
     @property
     def fingerprint(self) -> dict[str, object]:
@@ -186,7 +189,7 @@ class LookupPlan(Placed):
         return {
             "relation": self.source.identity,
             "columns": [f"{field.name}: {field.type}" for field in self.promised],
-            "keys": [self.events.types[self.events.names.index(key)] for key in self.events.keys],
+            "keys": [self.events.type_of(key) for key in self.events.keys],
             "memory counts": "bytes" if self.in_bytes else "rows",
         }
 

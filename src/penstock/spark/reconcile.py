@@ -1,26 +1,33 @@
 """What a join with an archive owes: exactly the results that it missed, each once.
 
 The archive holds, in folders `batch-N`, the rows that left the memory early and those that they
-would have met. Reconciling takes all that was committed up to some micro-batch, writes what is to
-be added (`+`) and taken away (`-`) as `corrections/upto=N`, and then `base-N`: the rows of which
-more can be missed. That is the mark that it is done; all older folders are removed. A run that was
-stopped between the two goes on to the same N, and what it has written stays.
+would have met. A step takes all that was committed up to some micro-batch N, writes what is to be
+added (`+`) and taken away (`-`), and then `base-N`: the rows of which more can be missed. That is
+the mark that it is done; all older folders are removed. How far a step goes is claimed before it
+begins, so that a run which finds it begun, by one that was killed or that runs meanwhile, makes the
+same step.
+
+Where the archive is the inputs, steps go from watermark to watermark: the inputs of that time are
+joined anew and compared with the results.
 """
 
+import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..engine.join_options import ALL, ANTI, INNER, PRESERVED, SEMI
+from ..engine.join_options import ANTI, INNER, PRESERVED, SEMI
 from ..errors import BadInput
-from .archive import Info, read_info
+from .archive import ADDED_BY, KEPT_IN, Info, Path, added_upto, missing, read_info
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .frames import Keys, quote
+from .frames import check_frame, quote
 from .join import join
 from .keyed import EPOCH
 from .metrics import Metrics
@@ -29,13 +36,15 @@ CHANGE = "change"  # the column that says whether a row is added or taken away
 SIDES = ("left", "right")
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 CORRECTIONS = "corrections"
+START = datetime.fromtimestamp(0, UTC)
+MICRO = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
 class Reconciled:
     """What a run of `reconcile` has done."""
 
-    upto: int  # the last micro-batch of which everything is found now
+    upto: int  # the last micro-batch of which everything is found now; of inputs, the watermark
     watermark: datetime | None  # results whose rows are all older than this are complete
     corrections: DataFrame  # of this run; the first column, `change`, is + or -
 
@@ -47,34 +56,66 @@ class Owed:
     bytes: int  # of the archive
     rows: int
     oldest: datetime | None  # the time of the oldest of them
-    pairs: float | None = None  # results missed since the query first started, estimated
+    pairs: float | None = None  # results that are owed, estimated
     pairs_low: float | None = None
     pairs_high: float | None = None
+
+
+class Step(NamedTuple):
+    """One step of reconciling: up to where, and whether results are appended to the others."""
+
+    upto: int
+    append: bool
 
 
 class Archive:
     """An archive as it stands."""
 
-    def __init__(self, session: SparkSession, path: str | os.PathLike[str]):
+    def __init__(self, session: SparkSession, path: Path):
         self.session = session
-        self.folders = Folders(session, os.fspath(path))
-        self.info: Info = read_info(self.folders)
+        given = Folders(session, os.fspath(path))
+        places = (given, given.within(KEPT_IN))
+        found = [(folders, info) for folders in places if (info := read_info(folders))]
+        if not found:
+            raise BadInput(
+                f"there is no archive in {given.root}; pass the folder that was archive=, or that "
+                "of the results with archive='inputs', after penstock.spark.write has started"
+            )
+        self.folders, self.info = found[0]
         self.checkpoint = Folders(session, self.info.checkpoint)
-        self.fixes = Folders(session, self.folders.path(CORRECTIONS))
+        self.results = Folders(session, self.info.results)
+        self.fixes = self.folders.within(CORRECTIONS)
         self.bases = self.folders.numbers("base-")
 
     @property
     def done(self) -> int:
-        """The last micro-batch that is reconciled, -1 before the first."""
+        """How far everything is reconciled, -1 before the first step: see `Step`."""
         return self.bases[-1] if self.bases else -1
 
-    def upto(self) -> int:
-        """Return the micro-batch up to which to go: the last one that will not be repeated."""
-        begun = self.fixes.numbers("upto=")
-        if begun and begun[-1] > self.done:
-            return begun[-1]
-        committed = last_commit(self.checkpoint)
-        return self.done if committed is None else max(self.done, committed)
+    def reached(self, until: int | None = None) -> int:
+        """Return how far one can go: what is committed, or is before some time."""
+        batch = last_commit(self.checkpoint)
+        if batch is None:
+            return self.done
+        if self.info.inputs:
+            watermark = self.watermark(batch)
+            upto = watermark if until is None else min(until, watermark)
+            return max(self.done, upto) if upto > 0 else self.done
+        if until is not None:
+            known = [n for n in self.checkpoint.within("offsets").numbers("") if n <= batch]
+            early = (n for n in reversed(known) if self.watermark(n) <= until)
+            batch = next(early, self.done)
+        return max(self.done, batch)
+
+    def next_step(self, goal: Step) -> Step | None:
+        """Return the step to make now, None if there is nothing to do: one begun comes first."""
+        name = f"_claim-{self.done}"
+        said = self.folders.read_text(name)
+        if said is None:
+            if goal.upto <= self.done:
+                return None
+            said = self.folders.claim(name, json.dumps(goal))
+        return Step(*json.loads(said))
 
     def folder_names(self, upto: int) -> list[str]:
         """Return the names of the folders that hold rows which may be owed."""
@@ -83,10 +124,11 @@ class Archive:
 
     def records(self, upto: int) -> DataFrame:
         """Return all records up to a micro-batch."""
-        paths = [self.folders.path(name) for name in self.folder_names(upto)]
-        if not paths:
+        paths = [] if self.info.inputs else map(self.folders.path, self.folder_names(upto))
+        found = list(paths)
+        if not found:
             return self.session.createDataFrame([], self.info.type)
-        return self.session.read.schema(self.info.type).parquet(*paths)
+        return self.session.read.schema(self.info.type).parquet(*found)
 
     def rows(self, upto: int) -> DataFrame:
         """Return one record per row, with all that is known of it."""
@@ -102,44 +144,179 @@ class Archive:
     def time(self, side: str) -> Column:
         """Return the time of the rows of a side in microseconds."""
         name = self.info.times[SIDES.index(side)]
-        kind = self.info.type[side].dataType[name].dataType  # type: ignore[index]
-        if isinstance(kind, T.TimestampNTZType):
-            return F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {side}.{quote(name)})")
-        return F.unix_micros(F.col(f"{side}.{quote(name)}"))
+        return micros(f"{side}.{quote(name)}", self.info.type[side].dataType[name].dataType)  # type: ignore[index]
 
-    def watermark(self, upto: int) -> int:
+    def watermark(self, batch: int) -> int:
         """Return the time in microseconds up to which no row comes any more after a micro-batch."""
-        reached = watermark_of(self.checkpoint, upto)
+        reached = watermark_of(self.checkpoint, batch)
         return reached + self.info.behind if reached else 0
 
+    @property
+    def changes(self) -> T.StructType:
+        """The type of the corrections."""
+        return T.StructType([T.StructField(CHANGE, T.StringType()), *self.info.columns.fields])
 
-def reconcile(session: SparkSession, archive: str | os.PathLike[str]) -> Reconciled:
+    def written(self, upto: int) -> DataFrame | None:
+        """Return the corrections of a step, None unless they are there."""
+        name, more, read = f"upto={upto}", appended(upto), self.session.read
+        if self.fixes.has(name):
+            return read.schema(self.changes).parquet(self.fixes.path(name))
+        if self.results.has(more):
+            found = read.schema(self.info.columns).parquet(self.results.path(more))
+            return found.select(F.lit("+").alias(CHANGE), "*")
+        return None
+
+    def live(self) -> DataFrame:
+        """Return the results that are in their folder, with those that were appended."""
+        if not any(name.startswith("batch=") for name, _ in self.results.names()):
+            return self.session.createDataFrame([], self.info.columns)
+        found = self.session.read.schema(self.info.columns).parquet(self.results.root)
+        return found.select(*(quote(name) for name in self.info.columns.names))
+
+
+def appended(upto: int) -> str:
+    """Return the name of the folder of results that a step has appended."""
+    return f"batch={-1 - upto}"
+
+
+def micros(name: str, kind: T.DataType) -> Column:
+    """Return a time as microseconds; one without a zone is read as UTC."""
+    if isinstance(kind, T.TimestampNTZType):
+        return F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {name})")
+    return F.unix_micros(F.col(name))
+
+
+def reconcile(
+    session: SparkSession,
+    archive: Path,
+    *,
+    left: DataFrame | None = None,
+    right: DataFrame | None = None,
+    until: datetime | str | None = None,
+    append: bool = False,
+) -> Reconciled:
     """Find what the live join has missed up to its last committed micro-batch, each result once.
 
-    Corrections go to the folder `corrections` of the archive, and what is done is remembered: the
-    next run goes on from there. The query may run meanwhile.
+    Parameters:
+        archive: the folder that was `archive=`; with `archive="inputs"` that of the results.
+        left, right: the inputs as batch frames, with `archive="inputs"` only. They may hold more
+            than the live join has read.
+        until: a time with its zone, as a datetime or as text ("2026-05-01T00:00Z"): only what was
+            missed while the watermark had not passed it; with `archive="inputs"` only results up to
+            this time. None: all that is committed.
+        append: put the results that were missed among the others, in folders `batch=-1-N`. Only for
+            inner and semi joins: those of the others correct rows that are there.
+
+    Else corrections go to the folder `corrections` beside what is remembered: in the archive, or in
+    `_archive` of the results. What is done is remembered: the next run goes on from there, also
+    after one that was killed. The query may run meanwhile.
     """
-    mine = Archive(session, archive)
-    upto, name = mine.upto(), f"upto={mine.upto()}"
-    if upto > mine.done:
-        if upto not in mine.fixes.numbers("upto="):
-            mine.fixes.publish(_corrections(mine, upto), name)
-        _settle(mine, upto)
-    reached = mine.watermark(upto)
-    written = upto in mine.fixes.numbers("upto=")
-    made = session.read.parquet(mine.fixes.path(name)) if written else _corrections(mine, upto)
-    when = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=reached) if reached else None
-    return Reconciled(upto, when, made)
+    limit = None if until is None else _read_time(until)
+    frames = None if left is None and right is None else (left, right)
+    made, mine = [], Archive(session, archive)
+    if append and mine.info.how not in (INNER, SEMI):
+        raise BadInput(
+            f"append=True is for inner and semi joins, and this is how={mine.info.how!r}, whose "
+            "corrections also take results away; leave it out, and read them with settled()"
+        )
+    inputs = _check_inputs(mine.info, frames)
+    goal = Step(mine.reached(limit), append)
+    while step := mine.next_step(goal):
+        now = Archive(session, archive)
+        if now.done == mine.done:  # else another run has made it meanwhile
+            try:
+                _make(mine, step, inputs)
+            except Exception:
+                if Archive(session, archive).done < step.upto:
+                    raise
+        now = Archive(session, archive)
+        made += [found for found in [now.written(step.upto)] if found is not None]
+        mine = now
+    reached = mine.done if mine.info.inputs else mine.watermark(mine.done)
+    when = START + reached * MICRO if reached > 0 else None
+    none = session.createDataFrame([], mine.changes)
+    return Reconciled(mine.done, when, reduce(_both, made, none))
+
+
+def _both(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionAll(other)
+
+
+def _read_time(until: Any) -> int:
+    """Return a time in microseconds since 1970."""
+    try:
+        at = datetime.fromisoformat(until) if isinstance(until, str) else until
+        if at.tzinfo is None:
+            raise ValueError
+        return (at - START) // MICRO
+    except (ValueError, TypeError, AttributeError):
+        raise BadInput(
+            f"until must be a time with its zone, such as '2026-05-01T00:00Z', got {until!r}"
+        ) from None
+
+
+def _check_inputs(info: Info, frames: Any) -> tuple[DataFrame, ...]:
+    """Return the inputs with the columns of the streams, refusing others."""
+    if not info.inputs:
+        if frames is not None:
+            raise BadInput(
+                "left= and right= are for archive='inputs', and this join has an archive of its "
+                "own; leave them out"
+            )
+        return ()
+    found = []
+    for side, frame in zip(SIDES, frames or (None, None), strict=True):
+        if frame is None:
+            raise BadInput(
+                "with archive='inputs' what was missed is found from the inputs: pass both as "
+                "batch frames, left= and right="
+            )
+        check_frame(frame, side)
+        wanted: Any = info.type[side].dataType
+        if frame.isStreaming:
+            raise BadInput(f"the {side} frame must be a batch frame (spark.read), got a stream")
+        has = {each.name: each.dataType.simpleString() for each in frame.schema}
+        for each in wanted:
+            if has.get(each.name) != each.dataType.simpleString():
+                raise BadInput(
+                    f"the {side} frame must have the columns of the stream: {each.name!r} of type "
+                    f"{each.dataType.simpleString()}, got {has.get(each.name, 'none')}"
+                )
+        found.append(frame.select(*(quote(name) for name in wanted.names)))
+    return tuple(found)
+
+
+def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
+    """Make a step: write what it finds, and then the mark that it is done."""
+    upto = step.upto
+    if mine.written(upto) is None:
+        from_inputs = mine.info.inputs
+        found = _compared(mine, upto, inputs).persist() if from_inputs else _corrections(mine, upto)
+        try:
+            if from_inputs:
+                _check_complete(mine.info, found)
+            if step.append:
+                mine.results.publish_once(found.drop(CHANGE), appended(upto))
+            else:
+                mine.fixes.publish_once(found, f"upto={upto}")
+        finally:
+            found.unpersist()
+    written = mine.written(upto)
+    assert written is not None
+    added = added_upto(mine.folders, mine.done) + written.where(F.col(CHANGE) == "+").count()
+    mine.folders.write_text(f"{ADDED_BY}{upto}", str(added))
+    _settle(mine, upto)
 
 
 def _settle(mine: Archive, upto: int) -> None:
     """Keep the rows of which more can be missed, and drop everything else up to a micro-batch."""
     low, high = mine.info.within
-    age = mine.watermark(upto) - max(0, high) - max(0, -low) - SLACK
+    age = (0 if mine.info.inputs else mine.watermark(upto)) - max(0, high) - max(0, -low) - SLACK
     time = F.coalesce(mine.time("left"), mine.time("right"))
     old = mine.folder_names(upto)
-    mine.folders.publish(mine.rows(upto).where(time >= age).coalesce(1), f"base-{upto}", **COMPACT)
-    for name in old:
+    rows = mine.rows(upto).where(time >= age).coalesce(1)
+    mine.folders.publish_once(rows, f"base-{upto}", **COMPACT)
+    for name in (*old, f"_claim-{mine.done}", f"{ADDED_BY}{mine.done}"):
         mine.folders.remove(name)
 
 
@@ -160,10 +337,7 @@ def _corrections(mine: Archive, upto: int) -> DataFrame:
             sign = "+" if how == SEMI else "-"
             rows = rows.where(F.col("when") > done)
             changes.append(_results(mine.info, rows, sign, (side,)))
-    found = changes[0]
-    for more in changes[1:]:
-        found = found.unionByName(more)
-    return found
+    return reduce(_both, changes)
 
 
 def _missed(mine: Archive, upto: int) -> DataFrame:
@@ -213,61 +387,107 @@ def _results(info: Info, rows: DataFrame, sign: str, sides: tuple[str, ...]) -> 
     return rows.select(columns)
 
 
-def settled(session: SparkSession, archive: str | os.PathLike[str]) -> DataFrame:
+def _compared(mine: Archive, upto: int, inputs: tuple[DataFrame, ...]) -> DataFrame:
+    """Return how the join of the inputs differs from the results, between two watermarks.
+
+    A result belongs to the time at which the watermark has surely made the live join give it out:
+    that of its later row, or where rows without a partner count, when these have expired. Nothing
+    of a time up to the watermark comes any more, so results of each time are compared once.
+    """
+    info, (low, high) = mine.info, mine.info.within
+    widest = max(abs(low), abs(high))
+    margin = 0 if info.how == INNER else widest + SLACK
+    since = mine.done - margin - widest - 1 if mine.done >= 0 else None
+    frames, names = [], []
+    for side, frame in zip(SIDES, inputs, strict=True):
+        kind: Any = info.type[side].dataType
+        known = {name: f"{side}_{number}" for number, name in enumerate(kind.names)}
+        time = info.times[SIDES.index(side)]
+        frame = frame.where(_between(time, kind[time].dataType, since, upto))
+        frames.append(frame.toDF(*known.values()))
+        names.append(known)
+    on = {names[0][a]: names[1][b] for a, b in zip(*info.keys, strict=True)}
+    span = (timedelta(microseconds=low), timedelta(microseconds=high))
+    times = (names[0][info.times[0]], names[1][info.times[1]])
+    exact = join(frames[0], frames[1], on, time=times, within=span, how=info.how)
+    exact = exact.select(*(value.alias(new) for value, new in _output(info, names)))
+    due = F.greatest(*_times(info), F.lit(None)) + margin  # of the times that are there
+    is_new = due <= upto if mine.done < 0 else (due > mine.done) & (due <= upto)
+    exact, found = exact.where(is_new), mine.live().where(is_new)
+    added = exact.exceptAll(found).select(F.lit("+").alias(CHANGE), "*")
+    return added.unionAll(found.exceptAll(exact).select(F.lit("-").alias(CHANGE), "*"))
+
+
+def _check_complete(info: Info, found: DataFrame) -> None:
+    """Refuse inputs that lack rows: a pair that the live join has found is among them."""
+    wrong = found.where(F.col(CHANGE) == "-")
+    if info.how == ANTI or (info.how not in (INNER, SEMI) and len(_times(info)) < 2):
+        return  # what is taken away may always be a row without a partner
+    if info.how not in (INNER, SEMI):
+        for time in _times(info):
+            wrong = wrong.where(time.isNotNull())
+    if wrong.limit(1).count():
+        raise BadInput(
+            "the live join has found results that the inputs do not give: rows are missing in "
+            "left= or right=, perhaps no longer kept; pass all rows since the window before the "
+            "last reconcile"
+        )
+
+
+def _between(name: str, kind: T.DataType, since: int | None, upto: int) -> Column:
+    """Return which times lie in a span; Spark skips files and parts of them by that."""
+    if isinstance(kind, T.TimestampNTZType):
+        time: Column = micros(quote(name), kind)
+        ends = [F.lit(since or 0), F.lit(upto)]
+    else:
+        time, ends = F.col(quote(name)), [F.timestamp_micros(F.lit(e)) for e in (since or 0, upto)]
+    return time <= ends[1] if since is None else time.between(*ends)
+
+
+def _output(info: Info, names: list[dict[str, str]]) -> Iterator[tuple[Column, str]]:
+    """Return where the columns of the results are in a join of frames that have other names."""
+    for stream, name, new in info.output:
+        value = F.col(names[stream][name])
+        if name in info.shared and info.how not in (SEMI, ANTI):
+            value = F.coalesce(value, F.col(names[1 - stream][name]))
+        yield value, new
+
+
+def _times(info: Info) -> list[Column]:
+    """Return the times of the rows of a result, in microseconds."""
+    known = list(enumerate(info.times))
+    return [
+        micros(quote(new), info.columns[new].dataType)
+        for stream, name, new in info.output
+        if (stream, name) in known
+    ]
+
+
+def settled(session: SparkSession, archive: Path) -> DataFrame:
     """Return the results as they stand: those of the live join with all corrections."""
     mine = Archive(session, archive)
-    live = session.read.parquet(mine.info.results).drop("batch")
-    if not mine.fixes.numbers("upto="):
+    live = mine.live()
+    steps = [mine.written(upto) for upto in mine.fixes.numbers("upto=")]
+    if not steps:
         return live
-    fixes = session.read.parquet(mine.fixes.root).select(CHANGE, *live.columns)
+    fixes = reduce(_both, [step for step in steps if step is not None])
     added, taken = (fixes.where(F.col(CHANGE) == sign).drop(CHANGE) for sign in "+-")
     both = live.unionAll(added)
     return both if mine.info.how in (INNER, SEMI) else both.exceptAll(taken)
 
 
-def owed(
-    session: SparkSession, archive: str | os.PathLike[str], told: Metrics | None = None
-) -> Owed:
+def owed(session: SparkSession, archive: Path, told: Metrics | None = None) -> Owed:
     """Return how much an archive holds that is to be reconciled.
 
     `told`, the metrics of the query, say also about how many results the live join has missed.
     """
     mine = Archive(session, archive)
-    upto = mine.upto()
+    upto = mine.reached()
     new = mine.records(upto).where(F.col("batch") > mine.done)
     time = F.min(F.coalesce(mine.time("left"), mine.time("right")))
     rows, oldest = new.agg(F.count("*"), F.timestamp_micros(time)).collect()[0]
-    size = sum(map(mine.folders.size, mine.folder_names(upto)))
+    size = 0 if mine.info.inputs else sum(map(mine.folders.size, mine.folder_names(upto)))
     oldest = None if oldest is None else oldest.astimezone(UTC)
-    return Owed(size, rows, oldest, *_missing(told))
-
-
-def _missing(told: Metrics | None) -> tuple[float | None, float | None, float | None]:
-    """Return how many results are missing, and the interval of that, from the recall."""
-    if told is None:
-        return None, None, None
-    found = told.matches
-    low, mid, high = (
-        None if recall is None or not recall else found / recall - found
-        for recall in (told.recall_high, told.recall, told.recall_low)
-    )
-    return mid, low, high
-
-
-def reconcile_inputs(
-    left: DataFrame, right: DataFrame, results: DataFrame, on: Keys, **options: Any
-) -> DataFrame:
-    """Return what a live join has missed, from its inputs as batch frames and its results.
-
-    The inputs are joined anew without a budget and compared with the results as multisets: `+` is
-    a result to add, `-` one to take away. The options are those of `join`; nothing is remembered.
-    """
-    if options.get("match", ALL) != ALL:
-        raise BadInput(
-            f"reconcile_inputs needs match='all', got {options['match']!r}: which partner is the "
-            "first depends on what has left before"
-        )
-    exact = join(left, right, on, **options)
-    found = results.select(exact.columns)
-    added = exact.exceptAll(found).select(F.lit("+").alias(CHANGE), "*")
-    return added.unionAll(found.exceptAll(exact).select(F.lit("-").alias(CHANGE), "*"))
+    added = added_upto(mine.folders, mine.done)
+    pairs, low, high = (None,) * 3 if told is None else missing(asdict(told), added)
+    return Owed(size, rows, oldest, pairs, low, high)

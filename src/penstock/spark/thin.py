@@ -16,18 +16,26 @@ from ..precision.rule import make_costs
 from ..precision.rules import tune
 from .checks import Span, check_upstream, text, whole
 from .figures import observed_thin
-from .frames import EXACT, Input, Names, as_names, check_frame, find_column, quote, read_input
+from .frames import (
+    EXACT,
+    Names,
+    are_streams,
+    as_names,
+    check_columns,
+    check_same_types,
+    quote,
+    read_input,
+    refuse_result_names,
+)
 from .plan import placed
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.packets import pack, unpack
+from .runtime.packets import pack, unpacked
 from .runtime.thin_bucket import (
     COST,
     HIGH,
     KIND,
     LOW,
-    QUERIES,
-    READINGS,
     THIN_COUNTERS,
     ThinBucket,
     ThinPlan,
@@ -88,13 +96,20 @@ def thin(
     """
     keys = as_names(key, "key")
     rounded = free_name("rounded", (*keys, value, time))
-    readings = _read(updates, "updates", keys, value, time, rounded)
-    check_settings(updates.sparkSession, updates.isStreaming)
+    frames = [_read(updates, "updates", keys, value, time, rounded)]
+    refuse_result_names((*keys, time), (LOW, HIGH, KIND, COST))
+    if queries is not None:
+        frames.append(_read(queries, "queries", keys, DELTA, time))
+    names = dict(zip(("updates", "queries"), frames))
+    inputs = {who: read_input(frame, who, keys, time) for who, frame in names.items()}
+    check_same_types(inputs)
+    streaming = are_streams(names)
+    check_settings(updates.sparkSession, streaming)
     plan = ThinPlan(
-        readings=_describe(readings, "updates", keys, time),
-        queries=None if queries is None else _check_queries(updates, queries, keys, time),
+        readings=inputs["updates"],
+        queries=inputs.get("queries"),
         value=value,
-        rounded=rounded if rounded in readings.columns else None,
+        rounded=rounded if rounded in frames[0].columns else None,
         delta=DELTA,
         rule=tune(text(rule, "rule")).text,
         costs=make_costs(*_pair(costs)),
@@ -110,11 +125,8 @@ def thin(
             "pass queries=, or rule='static:width=...'",
             stacklevel=2,
         )
-    check_checkpoint(
-        updates.sparkSession, checkpoint, plan.fingerprint, "thin", updates.isStreaming
-    )
-    asked = None if queries is None else _read(queries, "queries", keys, DELTA, time)
-    return _run(plan, readings, asked)
+    check_checkpoint(updates.sparkSession, checkpoint, plan, streaming)
+    return _run(plan, frames)
 
 
 def _read(
@@ -130,20 +142,14 @@ def _read(
     rounded: the name for a column that tells where no double equals the number; it is left out
         where that cannot be.
     """
-    check_frame(frame, who)
-    for name in (*keys, number, time):
-        find_column(frame, who, name)
+    check_columns(frame, who, (*keys, number, time))
     if len({*keys, number, time}) < len(keys) + 2:
         raise BadInput(
             f"key, {number!r} and time must be different columns of the {who} frame, got "
             f"{', '.join((*keys, number, time))}"
         )
+    check_number(frame, who, number)
     kind = frame.schema[number].dataType
-    if not isinstance(kind, NUMBERS):
-        raise BadInput(
-            f"column {number!r} of the {who} frame must hold numbers, got {kind.simpleString()}; "
-            "cast it to double"
-        )
     if frame.isStreaming:
         check_upstream(frame, who)
     columns = [F.col(quote(name)) for name in (*keys, time)]
@@ -153,41 +159,22 @@ def _read(
     return frame.select(*columns)
 
 
+def check_number(frame: DataFrame, who: str, name: str) -> None:
+    """Refuse a column that does not hold numbers."""
+    kind = frame.schema[name].dataType
+    if not isinstance(kind, NUMBERS):
+        raise BadInput(
+            f"column {name!r} of the {who} frame must hold numbers, got {kind.simpleString()}; "
+            "cast it to double"
+        )
+
+
 def free_name(name: str, taken: tuple[str, ...]) -> str:
     """Return a name that no other column has."""
     known = {str(each).lower() for each in taken}
     while name in known:
         name += "_"
     return name
-
-
-def _describe(frame: DataFrame, who: str, keys: tuple[str, ...], time: str) -> Input:
-    for name in (*keys, time):
-        if name.lower() in (LOW, HIGH, KIND, COST):
-            raise BadInput(
-                f"column {name!r} of the {who} frame has the name of a result; rename it"
-            )
-    return read_input(frame, who, keys, time)
-
-
-def _check_queries(
-    updates: DataFrame, queries: DataFrame, keys: tuple[str, ...], time: str
-) -> Input:
-    asked = _read(queries, "queries", keys, DELTA, time)
-    if updates.isStreaming != queries.isStreaming:
-        still = "queries" if updates.isStreaming else "updates"
-        raise BadInput(
-            f"both frames must be streams or none, and the {still} frame is not; read it with "
-            "readStream"
-        )
-    for name in (*keys, time):
-        kinds = [frame.schema[name].dataType.simpleString() for frame in (updates, queries)]
-        if kinds[0] != kinds[1]:
-            raise BadInput(
-                f"column {name!r} must have one type in both frames, got {kinds[0]} in the updates "
-                f"frame and {kinds[1]} in the queries frame; cast one of them"
-            )
-    return read_input(asked, "queries", keys, time)
 
 
 def _pair(costs: tuple[float, float]) -> tuple[float, float]:
@@ -211,24 +198,22 @@ def _silence(span: Span | None) -> int | None:
     return silence
 
 
-def _run(plan: ThinPlan, readings: DataFrame, queries: DataFrame | None) -> DataFrame:
-    packets = pack(readings, plan.readings, READINGS, plan)
-    if queries is not None and plan.queries is not None:
-        packets = packets.unionByName(pack(queries, plan.queries, QUERIES, plan))
-    work = Work(ThinBucket, plan, THIN_COUNTERS)
-    results = run_buckets(packets, work, readings.isStreaming)
-    if readings.isStreaming:
+def _run(plan: ThinPlan, frames: list[DataFrame]) -> DataFrame:
+    inputs = [plan.readings] if plan.queries is None else [plan.readings, plan.queries]
+    packets = pack(frames, inputs, plan.labels)
+    results = run_buckets(packets, Work(ThinBucket, plan, THIN_COUNTERS))
+    if results.isStreaming:
         results = observed_thin(results, THIN_COUNTERS, plan.checkpoint)
-    fields = [readings.schema[name] for name in (*plan.readings.keys, str(plan.readings.time))]
+    names = (*plan.readings.keys, str(plan.readings.time))
     schema = T.StructType(
         [
-            *(T.StructField(field.name, field.dataType) for field in fields),
+            *(T.StructField(name, frames[0].schema[name].dataType) for name in names),
             *(T.StructField(name, T.DoubleType()) for name in (LOW, HIGH)),
             T.StructField(KIND, T.StringType()),
             T.StructField(COST, T.DoubleType()),
         ]
     )
-    return results.select("join", "packet").mapInArrow(unpack, schema)
+    return unpacked(results, schema)
 
 
 LARGEST = 2**53  # up to here every whole number is a double

@@ -13,6 +13,7 @@ from .lba import Lba
 from .lfu import Lfu
 from .lhd import Lhd
 from .life import Life
+from .lirs import Lirs
 from .lru import Lru
 from .prob import Prob
 from .rand import Rand
@@ -34,6 +35,7 @@ ALL = {
     "sieve": Sieve,
     "s3fifo": S3Fifo,
     "wtinylfu": WTinyLfu,
+    "lirs": Lirs,
     "lhd": Lhd,
     "hist": Hist,
     "heeb": HeebBeforeItKnows,

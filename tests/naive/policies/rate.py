@@ -5,10 +5,10 @@ was known of its keys when it came in, or at a match, if of the first nothing wa
 """
 
 from .rates import Rates
-from .suspected import Suspected
+from .shortlisted import Shortlisted
 
 
-class Rate(Suspected):
+class Rate(Shortlisted):
     def __init__(self, seed, budget, joins, half_life=None, remains=False, admit="compete"):
         super().__init__(seed, budget, joins, admit)
         self.remains = remains

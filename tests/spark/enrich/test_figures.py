@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from penstock.engine.adapt.census import Ruling
+from penstock.engine.adapt.census import InForce
 from penstock.spark.metrics import LookupMetrics
 from penstock.spark.runtime.lookup_bucket import count_ages
 
@@ -13,7 +13,9 @@ from penstock.spark.runtime.lookup_bucket import count_ages
 def figures(**counts):
     nothing = {field.name: 0 for field in fields(LookupMetrics)}
     facts = {"batch": 4, "staleness_p50": None, "staleness_p99": None, "in_bytes": False}
-    return LookupMetrics(**nothing | facts | {"ruling": Ruling({}, {}, 0), "policy": ""} | counts)
+    return LookupMetrics(
+        **nothing | facts | {"in_force": InForce({}, {}, 0), "policy": ""} | counts
+    )
 
 
 def test_very_old_rows_fall_into_the_last_bin():

@@ -247,6 +247,7 @@ path = "OUT"
     assert values.groupBy("k", "at").count().where("count > 1").count() == 0
 
 
+@pytest.mark.slow
 def test_a_query_that_fails_says_why_in_one_sentence(spark, data, tmp_path):
     run(spark, pipeline(tmp_path, join_file(data)))
     (data / "views" / "1.parquet").write_bytes(b"not Parquet")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ruling:
+class InForce:
     """Which policies are in force, over all buckets."""
 
     buckets: dict[str, int]  # in how many each policy is in force
@@ -28,9 +28,9 @@ def policies(problem: str) -> tuple[list[str], list[str]]:
 
 def names(problem: str) -> list[str]:
     """Return the names of the counters for a problem."""
-    ruling, tried = policies(problem)
+    in_force, tried = policies(problem)
     scores = [f"{what}_{name}" for name in tried for what in ("more", "beside")]
-    return [*(f"rules_{name}" for name in ruling), *scores, "switches"]
+    return [*(f"in_force_{name}" for name in in_force), *scores, "switches"]
 
 
 def counters(engine: "Engine", problem: str) -> dict[str, float]:
@@ -38,12 +38,12 @@ def counters(engine: "Engine", problem: str) -> dict[str, float]:
 
     >>> from penstock.engine import Join
     >>> found = counters(Join("auto", 100, within=10), "joining")
-    >>> found["rules_rate"], found["rules_prob"], found["switches"]
+    >>> found["in_force_rate"], found["in_force_prob"], found["switches"]
     (1.0, 0.0, 0.0)
     """
     counted = dict.fromkeys(names(problem), 0.0)
-    if f"rules_{engine.in_force.policy.name}" in counted:
-        counted[f"rules_{engine.in_force.policy.name}"] = 1.0
+    if f"in_force_{engine.in_force.policy.name}" in counted:
+        counted[f"in_force_{engine.in_force.policy.name}"] = 1.0
     chooser = engine.chooser
     if chooser is not None:
         counted["switches"] = float(chooser.switches)

@@ -65,7 +65,7 @@ SAVED = 3  # of `exact`: what the copy saves
 NEEDS = 3  # of `divergence`: rings of k needs, times of reads and times of writes
 
 
-class Par(NamedTuple):
+class WidthPar(NamedTuple):
     """The parameters of all these rules; each rule reads those that it has."""
 
     widen: float  # min(ρ, 1): the probability that a value-initiated refresh changes the width
@@ -80,11 +80,11 @@ class Par(NamedTuple):
     r: int = 1
 
 
-def make_par(costs: Costs, alpha: float = 1.0, width: float = 1.0) -> Par:
+def make_par(costs: Costs, alpha: float = 1.0, width: float = 1.0) -> WidthPar:
     """Check the parameters that all rules but `static` share; those of `uncentred` are no more."""
     factor = 1 + check_number("alpha", alpha, 0)
     start = check_number("width", width, 0, above=True)
-    return Par(min(costs.rho, 1.0), min(1 / costs.rho, 1.0), factor, start)
+    return WidthPar(min(costs.rho, 1.0), min(1 / costs.rho, 1.0), factor, start)
 
 
 @hook
@@ -110,7 +110,7 @@ def make_adaptive(
     tau_inf: float = math.inf,
     width: float = 1.0,
     stale: bool = False,
-) -> Par:
+) -> WidthPar:
     """Check the parameters. stale: the value counts updates, so it only rises, and ρ is halved."""
     if stale:
         costs = costs._replace(value=costs.value / 2)
@@ -121,9 +121,9 @@ def make_adaptive(
     )
 
 
-def make_static(costs: Costs, width: float = 1.0) -> Par:
+def make_static(costs: Costs, width: float = 1.0) -> WidthPar:
     """Check the width; 0 sends every change, inf sends nothing."""
-    return Par(0.0, 0.0, 1.0, check_width("width", width))
+    return WidthPar(0.0, 0.0, 1.0, check_width("width", width))
 
 
 @hook
@@ -158,7 +158,7 @@ STATIC = Rule("static", "one width for good: the dead-band of the field", make_s
 # ------------------------------------------------------------ uncentred
 
 
-def start_uncentred(par: Par) -> tuple[float, ...]:
+def start_uncentred(par: WidthPar) -> tuple[float, ...]:
     """Return a memory of two equal sides."""
     return par.width, par.width / 2, par.width / 2
 
@@ -196,13 +196,13 @@ UNCENTRED = Rule(
 
 def make_growing(
     costs: Costs, alpha: float = 1.0, width: float = 1.0, power: float = 0.5, drift: bool = False
-) -> Par:
+) -> WidthPar:
     """Check the parameters; with `drift` the power has no effect."""
     power = check_number("power", power, 0, above=True)
     return make_par(costs, alpha, width)._replace(power=power, drift=bool(drift))
 
 
-def start_growing(par: Par) -> tuple[float, ...]:
+def start_growing(par: WidthPar) -> tuple[float, ...]:
     """Return a memory of no updates."""
     return par.width, 0.0, 0.0, 0.0, 0.0
 
@@ -243,12 +243,12 @@ GROWING = Rule(
 # ------------------------------------------------------------ majority
 
 
-def make_majority(costs: Costs, alpha: float = 1.0, width: float = 1.0, r: int = 3) -> Par:
+def make_majority(costs: Costs, alpha: float = 1.0, width: float = 1.0, r: int = 3) -> WidthPar:
     """Check the parameters."""
     return make_par(costs, alpha, width)._replace(r=check_count("r", r, 1))
 
 
-def start_majority(par: Par) -> tuple[float, ...]:
+def start_majority(par: WidthPar) -> tuple[float, ...]:
     """Return a memory without votes."""
     return (par.width, 0.0, 0.0, 0.0) + (0.0,) * par.r
 

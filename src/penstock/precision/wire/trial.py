@@ -15,20 +15,20 @@ from ...errors import PenstockError
 Settings = dict[str, Any] | None
 
 HOST = "127.0.0.1"
-ANYONE = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
+ANONYMOUS = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
 
 
 class TrialBroker:
     """A broker on the loopback interface, from `start` to `stop`.
 
     port: by default one that is free.
-    listener, plugins: amqtt's own settings, for TLS and passwords; by default everyone may connect.
+    listener, plugins: amqtt's own settings, for TLS and passwords; by default without a login.
     """
 
     def __init__(self, port: int = 0, listener: Settings = None, plugins: Settings = None):
         self.port = port or _free_port()
         listener = {"type": "tcp", "bind": f"{HOST}:{self.port}"} | (listener or {})
-        self._config = {"listeners": {"default": listener}, "plugins": plugins or ANYONE}
+        self._config = {"listeners": {"default": listener}, "plugins": plugins or ANONYMOUS}
         self._loop = asyncio.new_event_loop()
         # Otherwise it prints an error for every client that closes its connection first.
         self._loop.set_exception_handler(lambda *_: None)

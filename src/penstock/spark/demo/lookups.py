@@ -1,11 +1,10 @@
 """Events that get their rows from a database: the plane of every flight, from a table in SQLite."""
 
 import sqlite3
-import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +19,13 @@ from ...extras import nycflights_folder
 from ...relations import Relation
 from ..lookup import lookup
 from ..metrics import LookupMetrics, metrics
-from ..quiet import SHORT, quiet_session
-from .joins import read_flights, write_parts
+from ..quiet import telling
+from .flights import read_flights, speed, staged, start, stream, write_parts
 
+NAME = None  # there is no picture
+POLICIES = ("wtinylfu", "lru", "fifo")
+SHARE = 1 / 3  # of the table is cached
+PARTS = 24  # micro-batches, of half a month each
 SCHEMA = "tailnum string, carrier string, flight long"
 TABLE = "planes"
 COLUMNS = ("tailnum", "year", "manufacturer", "model", "seats")
@@ -38,7 +41,7 @@ class Flights(NamedTuple):
     parts: int
 
 
-def write_flights(folder: Path, months: int, parts: int) -> Flights:
+def write_flights(folder: Path, months: int, parts: int = PARTS) -> Flights:
     """Write the flights of the first months in the order of their departures, and the planes."""
     flights = read_flights(months).sort_by([("time_hour", "ascending")])
     tail = flights["tailnum"]
@@ -64,18 +67,13 @@ def _write_planes(path: Path) -> int:
     return len(planes)
 
 
-POLICIES = ("wtinylfu", "lru", "fifo")
-SHARE = 1 / 3  # of the table is cached
-PARTS = 24  # micro-batches, of half a month each
-
-
 @dataclass(frozen=True)
 class LookupRun:
     """How one enrichment ended."""
 
     policy: str
     seconds: float
-    events_per_second: float  # the median of its micro-batches: the first ones compile and warm up
+    events_per_second: float
     metrics: LookupMetrics
 
 
@@ -94,16 +92,13 @@ class LookupDemo:
         return min(self.runs, key=lambda run: run.metrics.rows_fetched)
 
 
-def run_lookups(doing: Callable[[str], None], months: int = 12) -> LookupDemo:
+def run_demo(months: int) -> LookupDemo:
     """Give the flights of the first months their planes, with one policy after the other."""
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as name:
-        folder = Path(name)
-        doing("reading the flights, and writing the planes to a database")
-        flights = write_flights(folder, months, PARTS)
-        doing("starting Spark")
-        with quiet_session(folder / "spark.log", **SHORT) as spark:
-            return compare_lookups(spark, flights, doing, began)
+    what = "reading the flights, and writing the planes to a database"
+    write = partial(write_flights, months=months)
+    with telling() as doing, staged(doing, what, write) as (spark, flights):
+        return compare_lookups(spark, flights, doing, began)
 
 
 def compare_lookups(
@@ -120,22 +115,14 @@ def compare_lookups(
 
 def _run(spark: Any, flights: Flights, policy: str, memory: int) -> LookupRun:
     began = time.perf_counter()
-    events = (
-        spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(flights.folder))
-    )
+    events = stream(spark, flights.folder, SCHEMA)
     relation = Relation(f"sqlite:///{flights.database}", table=TABLE)
-    query = (
-        lookup(events, relation, "tailnum", budget=memory, policy=policy)
-        .writeStream.format("noop")
-        .option("checkpointLocation", str(flights.folder.parent / f"checkpoint-{policy}"))
-        .trigger(availableNow=True)
-        .start()
-    )
+    found = lookup(events, relation, "tailnum", budget=memory, policy=policy)
+    query = start(found, flights.folder.parent / f"checkpoint-{policy}")
     query.awaitTermination()
-    speed = statistics.median(each["processedRowsPerSecond"] for each in query.recentProgress)
     told = metrics(query)
     assert isinstance(told, LookupMetrics)  # flights are never so few that there is no micro-batch
-    return LookupRun(policy, time.perf_counter() - began, speed, told)
+    return LookupRun(policy, time.perf_counter() - began, speed(query), told)
 
 
 TITLE = "Looked up live on Spark: the plane of every flight, from a table in SQLite"
@@ -149,6 +136,11 @@ HEADS = (
     "99 % not\nolder than",
 )
 COUNTED = ("hits", "misses", "known_missing", "null_keys", "found", "calls", "rows_fetched")
+
+
+def shown(made: LookupDemo) -> list[Any]:
+    """Return the table of all runs and what it means."""
+    return [table(made), moral(made)]
 
 
 def table(made: LookupDemo) -> Table:
@@ -185,7 +177,7 @@ def moral(made: LookupDemo) -> str:
     )
 
 
-def summarise(made: LookupDemo) -> dict[str, Any]:
+def summarise(made: LookupDemo, picture: None = None) -> dict[str, Any]:
     """Return everything that the demonstration found as plain values."""
     return {
         "events": made.flights.events,

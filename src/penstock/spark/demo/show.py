@@ -1,8 +1,9 @@
-"""What the demonstration shows: a table that moves, then the one that stays, and a picture."""
+"""The demonstration of joins: a table that moves, then the one that stays, and a picture."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,20 @@ from rich.text import Text
 from ... import policies
 from ..metrics import HALF
 from ..quiet import terminal
-from .joins import DELAY, DEPARTURES, LANDINGS, ON, POLICIES, SAMPLE, WITHIN, Demo, Run
+from .flights import (
+    DELAY,
+    DEPARTURES,
+    GREY,
+    INK,
+    LANDINGS,
+    ON,
+    SAMPLE,
+    WITHIN,
+    picture,
+    staged,
+    write_streams,
+)
+from .joins import POLICIES, Demo, Run, compare
 
 TITLE = (
     "Joined live on Spark: flights that leave New York for an airport,\n"
@@ -29,7 +43,7 @@ CAPTION = (
     "departures, landings: those that found a partner, of those that have one"
 )
 
-COUNTED = ("arrived", "late", "expired", "evicted", "refused")  # of both streams
+COUNTED = ("arrived", "late", "expired", "evicted", "rejected")  # of both streams
 
 
 class Screen:
@@ -54,21 +68,27 @@ class Screen:
         self.doing(f"joining with {run.policy}: micro-batch {run.batches} of {run.parts} is done")
 
 
-@contextmanager
-def watching() -> Iterator[Screen]:
-    """Show on standard error how it goes, if that is a terminal."""
+def run_demo(months: int) -> Demo:
+    """Join the first months of both streams, and show how it goes if there is a terminal."""
+    began = time.perf_counter()
     with terminal() as console, Live(console=console, transient=True) as live:
-        yield Screen(live)
+        screen = Screen(live)
+        write = partial(write_streams, months=months)
+        with staged(screen.doing, "reading the flights", write) as (spark, streams):
+            return compare(spark, streams, screen, began)
+
+
+def shown(made: Demo) -> list[Any]:
+    """Return the table of all runs and what it means."""
+    return [comparison(made), moral(made)]
 
 
 def comparison(made: Demo) -> Table:
     """Return the table of all runs with the truth beside the estimates, the best one marked."""
     table = _table((*HEADS, "truth"))
-    best = max(made.runs, key=made.recall)
     for run in made.runs:
-        style = "bold green" if run is best else ""
-        true = (made.recall(run), *made.row_recall(run))
-        table.add_row(*_cells(run), _lines(map(_share, true)), style=style)
+        style = "bold green" if run is made.best else ""
+        table.add_row(*_cells(run), _lines(map(_share, made.truth(run))), style=style)
     return table
 
 
@@ -110,10 +130,10 @@ def _share(number: float | None) -> str:
 
 def moral(made: Demo) -> str:
     """Say in words what the run showed, and whether the estimates were right."""
-    best = max(made.runs, key=made.recall)
+    best, alive, budget = made.best, made.streams.alive, made.streams.budget
     others = [f"with {run.policy} {made.recall(run):.1%}" for run in made.runs if run is not best]
     return (
-        f"\nSome {made.window:,} rows are alive at a time, and the join may hold {made.budget:,}, "
+        f"\nSome {alive:,} rows are alive at a time, and the join may hold {budget:,}, "
         f"a tenth. With {best.policy} it found {made.recall(best):.1%} of all {made.full:,} "
         f"results, {' and '.join(others)}: what to keep matters as much as how much.\n"
         f"{_by_rows(made)}\n{_verdict(made)}"
@@ -131,17 +151,16 @@ def _by_rows(made: Demo) -> str:
         "Of the departures and landings that have a partner these found one: "
         f"{'; '.join(shares)}. Results and rows are two goals, and these joins had the first."
     )
-    best = max(made.runs, key=made.recall)
-    hot = best.metrics.hot_pairs
+    hot = made.best.metrics.hot_pairs
     if hot is not None:
-        told += f" With {best.policy} ten keys made {hot:.0%} of the results found"
+        told += f" With {made.best.policy} ten keys made {hot:.0%} of the results found"
         told += "; if rows are what counts, join with goal='rows'." if hot > HALF else "."
     return told
 
 
 def _verdict(made: Demo) -> str:
     """Say whether the intervals, made without knowing the truth, hold it."""
-    missed = [run.policy for run in made.runs if not made.holds(run)]
+    missed = [run.policy for run in made.runs if not made.held_by(run)[0]]
     of_rows = [each for run in made.runs for each in made.held_by(run)[1:]]
     rows = f" Of the {len(of_rows)} intervals for rows {sum(of_rows)} hold the truth."
     if not missed:
@@ -163,8 +182,8 @@ def summarise(made: Demo, picture: Path) -> dict[str, Any]:
         "delay": DELAY,
         "rows": made.streams.rows,
         "batches": made.streams.parts,
-        "window": made.window,
-        "budget": made.budget,
+        "window": made.streams.alive,
+        "budget": made.streams.budget,
         "recall_sample": SAMPLE,
         "full": made.full,
         "seconds": round(made.seconds, 1),
@@ -175,22 +194,18 @@ def summarise(made: Demo, picture: Path) -> dict[str, Any]:
 
 def _summarise_run(made: Demo, run: Run) -> dict[str, Any]:
     figures = run.metrics
+    pairs, *rows = [
+        {"recall": told.share, "low": told.low, "high": told.high, "holds_the_truth": holds}
+        for told, holds in zip(run.told, made.held_by(run), strict=True)
+    ]
     return {
         "policy": run.policy,
         "results": figures.matches,
         "recall": made.recall(run),
-        "estimated": {
-            "recall": figures.recall,
-            "low": figures.recall_low,
-            "high": figures.recall_high,
-            "holds_the_truth": made.holds(run),
-        },
+        "estimated": pairs,
         "rows_matched": list(figures.rows_matched),
         "row_recall": list(made.row_recall(run)),
-        "row_recall_estimated": [
-            {"recall": told.share, "low": told.low, "high": told.high, "holds_the_truth": holds}
-            for told, holds in zip(run.told[1:], made.held_by(run)[1:], strict=True)
-        ],
+        "row_recall_estimated": rows,
         "hot_pairs": figures.hot_pairs,
         "note": figures.note,
         **{name: sum(getattr(figures, name)) for name in COUNTED},
@@ -204,7 +219,6 @@ def _summarise_run(made: Demo, run: Run) -> dict[str, Any]:
 # ------------------------------------------------------------ the picture
 
 NAME = "recall-by-policy.png"
-INK, GREY = "#1d1d1f", "#5f6368"
 PAIRS, LEFT, RIGHT = "#7fb0e6", "#f2c57c", "#b5d99c"
 LABELS = (
     "results found, of all results",
@@ -216,25 +230,15 @@ HEIGHT = 0.26  # of a bar; each policy has three
 
 def draw(made: Demo, path: Path) -> None:
     """Draw three bars per policy, of pairs and of rows, and on each the estimate."""
-    from matplotlib.figure import Figure  # here, because it takes a second to import
-
-    figure = Figure(figsize=(8, 5.6), layout="constrained")
-    axes = figure.subplots()
-    _draw_bars(axes, made)
-    _draw_estimates(axes, made)
-    _label(axes, made)
-    figure.suptitle(
-        "What to keep when memory is short: recall by policy",
-        x=0.015,
-        ha="left",
-        size=14,
-        weight="bold",
-    )
-    figure.savefig(path, dpi=150)
+    title = "What to keep when memory is short: recall by policy"
+    with picture(path, title, height=5.6) as axes:
+        _draw_bars(axes, made)
+        _draw_estimates(axes, made)
+        _label(axes, made)
 
 
 def _draw_bars(axes: Any, made: Demo) -> None:
-    measures = zip(*((made.recall(run), *made.row_recall(run)) for run in made.runs), strict=True)
+    measures = zip(*map(made.truth, made.runs), strict=True)
     for number, (true, colour) in enumerate(zip(measures, (PAIRS, LEFT, RIGHT), strict=True)):
         places = [_place(policy, number) for policy in range(len(true))]
         axes.barh(places, true, color=colour, height=HEIGHT, label=LABELS[number])
@@ -264,9 +268,10 @@ def _draw_estimates(axes: Any, made: Demo) -> None:
 def _label(axes: Any, made: Demo) -> None:
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+    alive, budget = made.streams.alive, made.streams.budget
     axes.set_title(
-        f"Departures and landings of 2013 joined live on Spark, holding {made.budget:,} rows;\n"
-        f"about {made.window:,} are alive at a time, and there are {made.full:,} results to find",
+        f"Departures and landings of 2013 joined live on Spark, holding {budget:,} rows;\n"
+        f"about {alive:,} are alive at a time, and there are {made.full:,} results to find",
         loc="left",
         size=10,
         color=GREY,
@@ -278,8 +283,7 @@ def _label(axes: Any, made: Demo) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes.tick_params(left=False)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.figure.legend(loc="outside lower left", frameon=False, fontsize=9)
+    axes.spines["left"].set_visible(False)
 
 
 def _name(run: Run) -> str:

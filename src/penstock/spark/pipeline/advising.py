@@ -1,28 +1,26 @@
 """How much memory a pipeline needs: its sources read as batches, and the advisor asked."""
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ...advisor import Advice
 from ...engine.join_options import ALL, INNER, default_goal
 from ...kernel.durations import microseconds
-from ..advise import advise
+from ..frame_advice import advise
 from . import connectors
 from .connectors import KAFKA, RATE
 from .pipeline import Pipeline
-
-if TYPE_CHECKING:
-    from ...advisor import Advice
 
 WINDOWS = 5  # that a sample of an endless source spans: in the first of them memories fill
 MOST = 2_000_000  # rows of a sample that is generated
 USUAL = 100_000  # of one without a window
 
 
-def advised(pipeline: Pipeline, spark: Any) -> "Advice":
+def advised(pipeline: Pipeline, spark: Any) -> Advice:
     """Return which policy and budget suit what the sources hold already.
 
     Files are read as they are; of Kafka what came during the last five windows. What the rate

@@ -82,7 +82,7 @@ def figures_of(query: Any) -> list[str]:
             recall = (
                 f"{found.recall:.0%} ({100 * found.recall_low:.0f}-{100 * found.recall_high:.0f})"
             )
-        lost = sum(found.evicted) + sum(found.refused)
+        lost = sum(found.evicted) + sum(found.rejected)
         return [*map(short, (found.matches, found.rows_held, lost, sum(found.late))), recall]
     if isinstance(found, LookupMetrics):
         hits = "-" if found.hit_ratio is None else f"{found.hit_ratio:.0%}"

@@ -12,8 +12,7 @@ it with the first, and a query's progress reports carry what Spark makes of the 
 """
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,11 +80,24 @@ def add(sums: dict[str, float], more: dict[str, float]) -> dict[str, float]:
     return {name: value + more.get(name, 0.0) for name, value in sums.items()}
 
 
+class Counts(NamedTuple):
+    """What an estimate is made of: numbers, or columns of them."""
+
+    found: Any  # results
+    drawn: Any
+    watched: Any
+    certain: Any
+    lost: Any
+    lost2: Any
+    met: Any
+    met2: Any
+    blind: Any
+    gone: Any  # rows evicted or rejected
+
+
 class Floats:
     """Arithmetic on plain numbers. `spark.figures.Columns` is the same for columns of Spark."""
 
-    none = None
-    record = Recall
     exp, sqrt = math.exp, math.sqrt
 
     @staticmethod
@@ -104,41 +116,52 @@ class Floats:
 
 def estimate(sums: dict[str, float], matches: float, gone: float) -> Recall:
     """Return the recall, given the results found and the rows evicted or rejected."""
-    return estimate_by(Floats, [sums[name] for name in SUMS], matches, gone)
+    counts = Counts._make([matches, *(sums[name] for name in SUMS), gone])
+    return Recall(*(part(Floats, counts) for part in (value, low, high)))
 
 
-def estimate_by(maths: Any, sums: Sequence[Any], matches: Any, gone: Any) -> Any:
-    """Return the recall in numbers of any kind: `maths` calculates with them.
+# Each in numbers of any kind: `maths` calculates with them. Where no row was evicted or rejected,
+# nothing was lost.
 
-    Where no row was evicted or rejected, nothing was lost. Where rows were while none was watched
-    (`blind`), what they lost is not known: the upper end of the interval still holds, and the lower
-    one is 0.
+
+def value(maths: Any, each: Counts) -> Any:
+    """Return the recall; None where nothing supports an estimate."""
+    lost = each.certain + each.lost
+    seen = (each.drawn <= 0.0) | (each.met > 0.0) | (lost > 0.0)
+    known = (each.blind <= 0.0) & seen & (each.found + lost > 0.0)
+    recall = maths.where(known, _recall(maths, each, lost), None)
+    return maths.where(each.gone <= 0.0, 1.0, recall)
+
+
+def low(maths: Any, each: Counts) -> Any:
+    """Return the lower end of its interval.
+
+    It is 0 where rows were evicted or rejected while none was watched: what they lost is not known.
     """
-    drawn, watched, certain, lost, _, met, _, blind = sums
-
-    def found(most: Any) -> Any:
-        return maths.where(matches + most > 0, maths.ratio(matches, matches + most), 1.0)
-
-    def finished(middle: Any, reach: Any) -> Any:
-        # The same as middle - reach, where nearly equal numbers are not subtracted.
-        fewest = maths.ratio(lost * lost, middle + reach)
-        fewest = certain + maths.where((drawn > 0) & (watched > 0) & (lost > 0), fewest, 0.0)
-        most = maths.where(watched > 0, middle + reach, math.inf)
-        most = certain + maths.where(drawn > 0, most, 0.0)
-        all_lost = certain + lost
-        seen = (drawn <= 0) | (met > 0) | (all_lost > 0)
-        known = (blind <= 0) & seen & (matches + all_lost > 0)
-        return maths.record(
-            maths.where(gone <= 0, 1.0, maths.where(known, found(all_lost), maths.none)),
-            maths.where(gone <= 0, 1.0, maths.where(blind > 0, 0.0, found(most))),
-            maths.where(gone <= 0, 1.0, found(fewest)),
-        )
-
-    return _with_interval(maths, sums, finished)
+    lost = maths.where(each.watched > 0.0, _most_lost(maths, each), math.inf)
+    lost = each.certain + maths.where(each.drawn > 0.0, lost, 0.0)
+    recall = maths.where(each.blind > 0.0, 0.0, _recall(maths, each, lost))
+    return maths.where(each.gone <= 0.0, 1.0, recall)
 
 
-def _with_interval(maths: Any, sums: Sequence[Any], finished: Callable[[Any, Any], Any]) -> Any:
-    """Finish with the middle and the reach of the interval of what drawn units have lost.
+def high(maths: Any, each: Counts) -> Any:
+    """Return the upper end of its interval."""
+    # The two ends multiply to the square of what was found: no need to subtract near equals.
+    fewest = maths.ratio(each.lost * each.lost, _most_lost(maths, each))
+    seen = (each.drawn > 0.0) & (each.watched > 0.0) & (each.lost > 0.0)
+    lost = each.certain + maths.where(seen, fewest, 0.0)
+    return maths.where(each.gone <= 0.0, 1.0, _recall(maths, each, lost))
+
+
+def _recall(maths: Any, each: Counts, lost: Any) -> Any:
+    def recall(both: Any) -> Any:
+        return maths.where(both > 0.0, maths.ratio(each.found, both), 1.0)
+
+    return maths.bind(recall, each.found + lost)
+
+
+def _most_lost(maths: Any, each: Counts) -> Any:
+    """Return the upper end of the interval of what drawn units have lost.
 
     A total x that is expected varies by sqrt(c x), where c is the size of one loss, weighed, in
     the sample: the interval holds every x that lies within t of these from the total found. So it
@@ -146,29 +169,27 @@ def _with_interval(maths: Any, sums: Sequence[Any], finished: Callable[[Any, Any
     larger than those that were: while these are few, one as large as all that a watched row met is
     counted among them.
     """
-    drawn, watched, _, lost, spread, met, met2, _ = sums
     # One result of one row, weighed.
-    whole = maths.where(met > 0, maths.ratio(met2, met), maths.ratio(drawn, watched))
+    per_met, per_row = maths.ratio(each.met2, each.met), maths.ratio(each.drawn, each.watched)
+    whole = maths.where(each.met > 0.0, per_met, per_row)
     # Of equal size, so many losses would vary as much.
-    losses = maths.where(spread > 0, maths.ratio(lost * lost, spread), 0.0)
+    losses = maths.where(each.lost2 > 0.0, maths.ratio(each.lost * each.lost, each.lost2), 0.0)
 
     def by_losses(whole: Any, losses: Any) -> Any:
-        return maths.bind(partial(by_unseen, whole, losses), maths.exp(-losses / FADE))
+        student = _student(maths, maths.ratio(1.0, losses + 1.0))
+        size = maths.bind(by_unseen, whole, whole * maths.exp(-losses / FADE))
+        return maths.bind(most, student * maths.sqrt(maths.where(whole > 0.0, size, 0.0)) * 0.5)
 
-    def by_unseen(whole: Any, losses: Any, unseen: Any) -> Any:
-        size = maths.ratio(spread + unseen * whole * whole, lost + unseen * whole)
-        size = maths.where(whole > 0, size, 0.0)
-        student = _student(maths.ratio(1.0, losses + 1))
-        return maths.bind(by_middle, lost + student**2 * size / 2)
+    def by_unseen(whole: Any, unseen: Any) -> Any:
+        return maths.ratio(each.lost2 + unseen * whole, each.lost + unseen)
 
-    def by_middle(middle: Any) -> Any:
-        reach = maths.sqrt((middle - lost) * (middle + lost))
-        return maths.bind(finished, middle, reach)
+    def most(reach: Any) -> Any:
+        return (maths.sqrt(each.lost + reach * reach) + reach) ** 2.0
 
     return maths.bind(by_losses, whole, losses)
 
 
-def _student(one: Any) -> Any:
+def _student(maths: Any, one: Any) -> Any:
     """Return the 97.5 % point of Student's t at 1 / `one` degrees of freedom.
 
     By the Cornish-Fisher expansion, which is 1 % off at 3 degrees.
@@ -177,4 +198,4 @@ def _student(one: Any) -> Any:
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + one * (first + one * (second + one * third))
+    return maths.bind(lambda one: z + one * (first + one * (second + one * third)), one)

@@ -13,8 +13,7 @@ the shadow goes on, since rows lost before still lose results.
 import numpy as np
 
 from ...engine import Join
-from ...kernel.jit import jit, kernel
-from ...kernel.rng import mix
+from ...kernel.rng import hashed
 from ..plan import JoinPlan
 from .estimate import SUMS, add, no_sums, weighed_groups
 from .watched import UNLIMITED, Arrived
@@ -23,23 +22,11 @@ GROUPS = 32  # per bucket
 SALT = np.uint64(0x2545F4914F6CDD1D)  # the sample must not follow the buckets
 
 
-@jit
-def _group(key, threshold):
-    word = mix(np.uint64(key) ^ SALT)
-    return np.int64(word % np.uint64(GROUPS)) if (word >> np.uint64(11)) < threshold else -1
-
-
-@kernel
-def _groups(keys, threshold, out):
-    for i in range(len(keys)):
-        out[i] = _group(keys[i], threshold)
-
-
 def groups_of(keys: np.ndarray, share: float) -> np.ndarray:
     """Return the group of each key, or -1 if it is not in the sample."""
-    out = np.empty(len(keys), np.int64)
-    _groups(np.ascontiguousarray(keys), np.uint64(round(share * 2**53)), out)
-    return out
+    word = hashed(keys, SALT)
+    chosen = (word >> np.uint64(11)) < np.uint64(round(share * 2**53))
+    return np.where(chosen, (word % np.uint64(GROUPS)).astype(np.int64), -1)
 
 
 class KeyShadow:

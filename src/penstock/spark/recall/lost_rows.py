@@ -69,7 +69,7 @@ class Followers(NamedTuple):
     unit: np.ndarray  # int64: which watched row it follows; -1 once it is closed
 
 
-class Arrivals(NamedTuple):
+class WatchedKeyRows(NamedTuple):
     """The rows of a micro-batch whose keys are under watch, in order."""
 
     row: np.ndarray  # int64: the place in the micro-batch
@@ -308,7 +308,7 @@ class LostRows:
         _link(self.groups, group_name, self.units, old, followers, follower_name, lists)
         first = np.searchsorted(self.units.group, np.arange(len(self.groups.key) + 1))
         columns = name[mine], rows.side[mine], rows.key[mine], rows.time[mine]
-        arrivals = Arrivals(mine, *columns, group, unit)
+        arrivals = WatchedKeyRows(mine, *columns, group, unit)
         _meet(self.groups, self.units, first, followers, lists, arrivals, self.partner, self.within)
         self.followers = pick(followers, followers.unit != NONE)
 

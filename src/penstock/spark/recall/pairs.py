@@ -13,11 +13,11 @@ with a draw from the rows held. Rows that are evicted or rejected in between are
 
 import numpy as np
 
-from ...engine.saved import nbytes, part
+from ...engine.saved import nbytes, part, prefixed
 from ..plan import JoinPlan
 from .estimate import SUMS, add, no_sums, weighed
 from .lost_rows import LostRows
-from .watched import Arrived, Chances, Watched, begun, no_rows, pick, renumbered, together
+from .watched import Arrived, Chances, WatchedRows, begun, no_rows, pick, renumbered, together
 
 
 class PairShadow:
@@ -199,11 +199,11 @@ class PairShadow:
         rows = self.rows._replace(side=self.rows.side.astype(np.int8))
         past = np.array([self.past[name] for name in SUMS])
         marks = {"past": past, "share": np.array([self.share]), "gone": np.array([self.gone])}
-        losses = {f"lost_rows.{name}": array for name, array in self.lost_rows.save().items()}
+        losses = prefixed("lost_rows.", self.lost_rows.save())
         return rows._asdict() | marks | self.chances.save() | losses
 
     def _load(self, saved: dict[str, np.ndarray]) -> None:
-        rows = Watched(*(np.array(saved[name]) for name in Watched._fields))
+        rows = WatchedRows(*(np.array(saved[name]) for name in WatchedRows._fields))
         self.rows = rows._replace(side=rows.side.astype(np.int64))
         self.past = dict(zip(SUMS, map(float, saved["past"]), strict=True))
         self.gone = int(saved["gone"][0])
@@ -235,7 +235,7 @@ def _middled(within: int | tuple[int, int] | None) -> tuple[int | None, int | No
     return high - low, low + high
 
 
-def _weighed(rows: Watched) -> dict[str, float]:
+def _weighed(rows: WatchedRows) -> dict[str, float]:
     return weighed(rows.chance, rows.met, rows.lost)
 
 

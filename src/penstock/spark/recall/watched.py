@@ -7,12 +7,11 @@ key came lately on the other side. Frequencies are counted by a hash of the key,
 little memory: two keys that share a count change chances, which are known anyway, and no estimate.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ...kernel.jit import jit, kernel
-from ...kernel.rng import make_rng, mix, uniform
+from ...kernel.rng import hashed, make_rng, uniforms
 
 UNLIMITED = 1 << 60  # microseconds that no row is late by
 CELLS = 256  # counts per stream
@@ -30,7 +29,7 @@ class Arrived(NamedTuple):
     row: np.ndarray  # int64: its number
 
 
-class Watched(NamedTuple):
+class WatchedRows(NamedTuple):
     """One entry per watched row."""
 
     side: np.ndarray  # int64
@@ -55,10 +54,10 @@ def together(table: Table, more: Table) -> Table:
     return type(table)(*(np.concatenate(both) for both in zip(table, more, strict=True)))
 
 
-def begun(rows: Arrived, chance: np.ndarray) -> Watched:
+def begun(rows: Arrived, chance: np.ndarray) -> WatchedRows:
     """Return rows whose watch begins."""
     none = np.zeros(len(rows.key), np.int64)
-    return Watched(*rows, chance, none, none.copy())
+    return WatchedRows(*rows, chance, none, none.copy())
 
 
 def renumbered(row: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -73,27 +72,10 @@ def renumbered(row: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.where(old[place] == row, new[place], -1)
 
 
-def no_rows() -> Watched:
+def no_rows() -> WatchedRows:
     """Return no rows."""
     none = np.empty(0, np.int64)
     return begun(Arrived(none, none, none, none), np.empty(0))
-
-
-@jit
-def _cell(key: Any) -> Any:
-    return np.int64(mix(np.uint64(key) ^ SALT) % np.uint64(CELLS))
-
-
-@kernel
-def _cells(key: Any, out: Any) -> None:
-    for i in range(len(key)):
-        out[i] = _cell(key[i])
-
-
-@kernel
-def _uniforms(rng: Any, out: Any) -> None:
-    for i in range(len(out)):
-        out[i] = uniform(rng)
 
 
 class Chances:
@@ -107,12 +89,10 @@ class Chances:
 
     def draw(self, stream: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the rows to watch, and how likely each of them was."""
-        cell = np.empty(len(key), np.int64)
-        _cells(np.ascontiguousarray(key), cell)
+        cell = (hashed(key, SALT) % np.uint64(CELLS)).astype(np.int64)
         np.add.at(self.counts, (stream, cell), 1)
         chance = np.minimum(1.0, self.share * np.maximum(1.0, self._weights(stream, cell)))
-        drawn = np.empty(len(key))
-        _uniforms(self.rng, drawn)
+        drawn = uniforms(self.rng, len(key))
         if self.counts.sum() > LATELY:
             self.counts //= 2
         return drawn < chance, chance

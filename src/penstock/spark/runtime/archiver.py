@@ -182,9 +182,5 @@ class Archiver:
 
     def save(self, streams: Sequence[Segments]) -> dict[str, np.ndarray]:
         """Return all that is remembered, of keys and in the rows held."""
-        places = [[part.columns["place"] for part in held.parts] for held in streams]
-        found = {
-            f"place.{side}": np.concatenate([np.zeros(0, np.int64), *some])
-            for side, some in enumerate(places)
-        }
+        found = {f"place.{side}": held.saved("place") for side, held in enumerate(streams)}
         return found | {"until": self.keys.until}

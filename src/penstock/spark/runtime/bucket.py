@@ -9,6 +9,9 @@ what it is given and on nothing else, so that micro-batches can be replayed.
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
+from .arrow import from_ipc
 from .fingerprint import check_fingerprint
 from .store import Stored, decode, encode
 
@@ -21,6 +24,17 @@ class MicroBatch(NamedTuple):
     digests: Sequence[bytes] = ()  # of all packets of all buckets, where these share a budget
     heard: Sequence[bytes] = ()  # what the bucket learned elsewhere meanwhile: answers, times
 
+    def tables(self, side: int) -> list[pa.Table]:
+        """Return the packets of one side."""
+        return [from_ipc(packet) for each, packet in self.packets if packet and each == side]
+
+
+def micro_batch(rows: list[tuple], watermark: int | None) -> MicroBatch:
+    """Return what came for a bucket in the order in which it was packed, however it came."""
+    rows = sorted(rows, key=lambda row: row[:2])
+    packets = [(int(side), packet) for side, _, _, packet in rows if packet]
+    return MicroBatch(packets, watermark, [digest for _, _, digest, _ in rows if digest])
+
 
 class Packet(NamedTuple):
     """Some results of one join."""
@@ -29,7 +43,7 @@ class Packet(NamedTuple):
     rows: bytes  # an Arrow IPC stream
 
 
-class Outcome(NamedTuple):
+class BatchOutcome(NamedTuple):
     """All that a micro-batch leaves behind in a bucket."""
 
     packets: list[Packet]
@@ -45,6 +59,7 @@ class Bucket:
     number: int
     totals: dict[str, float]
     silent = False  # while micro-batches are replayed: no packets are made
+    outside: tuple[str, ...] = ("plan",)  # what an image of a bucket does not hold
 
     def open(self, state: bytes | None) -> None:
         """Go on where an earlier micro-batch stopped, if there was one."""
@@ -58,7 +73,7 @@ class Bucket:
         self.plan = plan
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "plan"}
+        return {name: value for name, value in self.__dict__.items() if name not in self.outside}
 
     def resume(self, stored: Stored) -> None:
         """Go on from what was stored, perhaps with another budget or policy."""
@@ -108,8 +123,8 @@ class Bucket:
         packets: Sequence[tuple[int, bytes]],
         watermark: int | None = None,
         digests: Sequence[bytes] = (),
-    ) -> Outcome:
+    ) -> BatchOutcome:
         """Take the packets of one micro-batch and return all that comes out of it together."""
         made = list(self.advance(MicroBatch(packets, watermark, digests)))
         state = self.save()
-        return Outcome(made, self.report(len(state)), state, self.hottest())
+        return BatchOutcome(made, self.report(len(state)), state, self.hottest())

@@ -17,6 +17,7 @@ from ...engine import Join
 from ...engine.adapt import census
 from ...engine.join import Matches
 from ...engine.join_options import ANTI, FIRST, INNER, ONE, PRESERVED, SEMI
+from ...engine.saved import prefixed
 from ...engine.shares import split_budget
 from ...errors import BadInput
 from ...kernel.policy import JOINING
@@ -28,7 +29,7 @@ from ..recall.keys import KeyShadow
 from ..recall.pairs import PairShadow
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
 from .archiver import PLACE_BYTES, Archiver, Records, archive_bytes
-from .arrow import as_microseconds, concatenated, from_ipc
+from .arrow import as_microseconds, concatenated
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
 from .segments import LARGEST_BYTES, Segment, Segments, is_sparse, make_segment
@@ -47,21 +48,24 @@ COUNTED = (
     "null",
     "expired",
     "evicted",
-    "refused",
+    "rejected",
     "completed",
     "unmatched",
     "unmatched_evicted",
 )
 
 
+ESTIMATED = ("matched", *SUMS, "gone")  # what an estimate of recall is made of
+
+
 def counter_names(streams: int) -> list[str]:
     """Return the names of the counters that every bucket reports."""
     names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
     names += ["no_time", "held", "bytes", "share"]
-    # What was found, and the sums of the estimate: of results, then of the rows of each stream.
-    names += ["matched", *(f"shadow_{each}" for each in SUMS)]
+    # Of results, then of the rows of each stream.
+    names += ["matched", *(f"shadow_{each}" for each in SUMS), "gone"]
     for stream in range(streams):
-        names += [f"rows_{each}_{stream}" for each in ("matched", *SUMS)]
+        names += [f"rows_{each}_{stream}" for each in ESTIMATED]
     return names + census.names(JOINING)
 
 
@@ -81,8 +85,7 @@ class JoinBucket(Bucket):
         self.plan = plan
         self.number = number
         policies.choose_on_executor(plan.policy, JOINING)
-        shared = plan.shared is not None
-        self.share = Share(plan, number, fixed_bytes(plan)) if shared else None
+        self.share = Share(plan, number, fixed_bytes(plan)) if plan.is_shared else None
         # Of the budget, as long as there is no share.
         self.allowed = None if plan.budget is None else _part(plan, number)
         self.totals = {"no_time": 0.0, "matched": 0.0}
@@ -145,25 +148,17 @@ class JoinBucket(Bucket):
         first = 0
         for number, payload in enumerate(payloads):
             mine = saved["held.stream"] == number
-            key, time = saved["held.key"][mine, 0], saved["held.time"][mine]
-            parts = payload.to_batches() if payload.num_columns else [None] * bool(len(key))
-            at = 0
-            for part in parts:
-                some = slice(at, at + part.num_rows if part else len(key))
-                table = pa.table({}) if part is None else pa.Table.from_batches([part])
-                columns = {"key": key[some], "time": time[some]}
-                if self.archiver is not None:
-                    columns["place"] = archive[f"place.{number}"][some]
-                self.rows[number].add(make_segment(first + at, table, columns))
-                at = some.stop
-            first += len(key)
+            columns = {"key": saved["held.key"][mine, 0], "time": saved["held.time"][mine]}
+            if self.archiver is not None:
+                columns["place"] = archive[f"place.{number}"]
+            self.rows[number].load(first, payload, columns)
+            first += int(mine.sum())
 
     def _held_sizes(self, streams: np.ndarray) -> np.ndarray:
         """Return the bytes of the rows held, in the engine's order."""
         sizes = np.empty(len(streams), np.int64)
         for number, held in enumerate(self.rows):
-            if held.parts:
-                sizes[streams == number] = np.concatenate([part.size for part in held.parts])
+            sizes[streams == number] = held.saved("size")
         return self._sizes(sizes)
 
     def _sizes(self, payload: np.ndarray) -> np.ndarray:
@@ -185,12 +180,12 @@ class JoinBucket(Bucket):
     def _gone(self) -> int:
         """Return how many rows were evicted or rejected so far."""
         counters = self.join.counters
-        return int(counters["evicted"].sum() + counters["refused"].sum())
+        return int(counters["evicted"].sum() + counters["rejected"].sum())
 
     def advance(self, batch: MicroBatch) -> Iterator[Packet]:
         """Take the packets of one micro-batch and return those of the results."""
         after = self._take_share(batch.digests)
-        for part in self._results(batch.packets):
+        for part in self._results(batch):
             if part.are_matches:
                 self._note_matches(part)
             if part.packet is not None:
@@ -282,10 +277,10 @@ class JoinBucket(Bucket):
             return 0
         return max(0, self.shadow.nbytes + archive_bytes(self.plan) - watch_bytes(self.plan))
 
-    def _results(self, packets: Sequence[tuple[int, bytes]]) -> Iterator[Results]:
+    def _results(self, batch: MicroBatch) -> Iterator[Results]:
         """Push the new rows, and return the results in parts as they are found."""
         first = self.join.next_row
-        new = self._read(packets)
+        new = self._read(batch)
         stream = np.repeat([each.stream for each in new], [len(each.null) for each in new])
         key = _joined([each.segment.columns["key"] for each in new])
         time = _joined([each.segment.columns["time"] for each in new])
@@ -310,11 +305,11 @@ class JoinBucket(Bucket):
         for found, joined in parts:
             yield from gather(self.plan, self.rows, found, joined, self.silent, absent)
 
-    def _read(self, packets: Sequence[tuple[int, bytes]]) -> list[New]:
+    def _read(self, batch: MicroBatch) -> list[New]:
         """Put the new rows into segments, and return them stream by stream."""
         first, new = self.join.next_row, []
         for stream, source in enumerate(self.plan.inputs):
-            tables = [from_ipc(packet) for side, packet in packets if packet and side == stream]
+            tables = batch.tables(stream)
             if not preserves(self.plan, stream):
                 tables = [self._without_null_times(source, table) for table in tables]
             if sum(table.nbytes for table in tables) <= LARGEST_BYTES:
@@ -414,29 +409,24 @@ class JoinBucket(Bucket):
     def stored(self) -> Stored:
         """Return all that the bucket remembers; only rows that are held are among it."""
         self._rebuild()
-        arrays = {f"join.{name}": array for name, array in self.join.save(copy=False).items()}
-        shadow = {} if self.shadow is None else self.shadow.save()
-        arrays |= {f"shadow.{name}": array for name, array in shadow.items()}
-        if self.share is not None:
-            arrays |= {f"ledger.{name}": array for name, array in self.share.save().items()}
+        arrays = prefixed("join.", self.join.save(copy=False))
         if self.shadow is not None:
-            arrays |= {f"pairs.{name}": array for name, array in self.pairs.save().items()}
+            arrays |= prefixed("shadow.", self.shadow.save())
+            arrays |= prefixed("pairs.", self.pairs.save())
+        if self.share is not None:
+            arrays |= prefixed("ledger.", self.share.save())
         if self.archiver is not None:
-            archive = self.archiver.save(self.rows)
-            arrays |= {f"archive.{name}": array for name, array in archive.items()}
-        payloads = [
-            concatenated([part.payload for part in held.parts]) if held.parts else pa.table({})
-            for held in self.rows
-        ]
+            arrays |= prefixed("archive.", self.archiver.save(self.rows))
         said = self.plan.fingerprint | {"watermark": self.watermark}
-        return Stored(said, arrays, payloads, self.totals)
+        return Stored(said, arrays, [held.payload for held in self.rows], self.totals)
 
     def report(self, state_bytes: int) -> dict[str, float]:
         """Return the counters since the query first started."""
+        counters = self.join.counters
         report = {
             f"{name}_{stream}": float(count)
             for name in (*COUNTED, "rows_matched")
-            for stream, count in enumerate(self.join.counters[name])
+            for stream, count in enumerate(counters[name])
         }
         report |= self.totals
         for stream in range(len(self.plan.inputs)):  # those that the engine took for keyless
@@ -450,10 +440,11 @@ class JoinBucket(Bucket):
         if self.shadow is not None:
             sums, of_rows = told_sums(self.plan, self.shadow)
         report |= {f"shadow_{name}": value for name, value in sums.items()}
+        report["gone"] = gone = float(self._gone())
         report |= {
             f"rows_{name}_{stream}": value
             for stream, sums in enumerate(of_rows)
-            for name, value in sums.items()
+            for name, value in (sums | {"gone": gone}).items()
         }
         return report | census.counters(self.join, JOINING)
 
@@ -547,17 +538,3 @@ def make_join(plan: JoinPlan, number: int) -> Join:
         seed=plan.seed + number,
         departures=plan.archived,
     )
-
-
-def check_engine(plan: JoinPlan) -> None:
-    """Refuse what no bucket could run: an unknown policy or layout, a share of nothing."""
-    policy = policies.choose(plan.policy, "joining").policy  # also where none is needed
-    for source in plan.inputs:
-        if policy.ordered and not source.exact:
-            raise BadInput(
-                f"policy {policy.name!r} goes by the order of keys, so on must name one column of "
-                f"whole numbers, got {', '.join(source.keys)}; number the keys, or choose another "
-                "policy"
-            )
-    last = make_join(plan, plan.buckets - 1)  # which has the smallest share
-    last.push([], [], [], size=[])

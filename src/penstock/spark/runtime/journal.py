@@ -14,7 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,6 +55,9 @@ class Map(Protocol):
     def removeKey(self, key: tuple) -> None:
         """Remove one value."""
 
+    def clear(self) -> None:
+        """Remove all values."""
+
 
 @dataclass
 class Version:
@@ -80,7 +83,7 @@ class Version:
 
     def encode(self) -> bytes:
         """Return this as a binary."""
-        return MAGIC + json.dumps(asdict(self)).encode()
+        return MAGIC + json.dumps(vars(self)).encode()
 
 
 def read_version(blob: bytes) -> Version:
@@ -96,9 +99,7 @@ def read_version(blob: bytes) -> Version:
     return Version(**found)
 
 
-def check_checkpoint(
-    session: Any, checkpoint: Any, wanted: dict[str, object], what: str, streaming: bool
-) -> None:
+def check_checkpoint(session: Any, checkpoint: Any, plan: Any, streaming: bool) -> None:
     """Refuse a checkpoint that was written by another query; one that is not there yet passes."""
     if checkpoint is None:
         return
@@ -108,10 +109,10 @@ def check_checkpoint(
             f"{checkpoint!r}"
         )
     if not streaming:
-        raise BadInput(f"checkpoint is for streams, and a {what} of batch frames has none")
+        raise BadInput(f"checkpoint is for streams, and a {plan.what} of batch frames has none")
     found = _read_version(session, os.fspath(checkpoint))
     if found is not None:
-        check_fingerprint(read_version(found).fingerprint, wanted, what)
+        check_fingerprint(read_version(found).fingerprint, plan.fingerprint, plan.what)
 
 
 def _read_version(session: Any, path: str) -> bytes | None:
@@ -211,8 +212,8 @@ class Journal:
             self._base.updateValue((number,), (chunk,))
         for number in range(len(chunks), version.chunks):
             self._base.removeKey((number,))
-        for number in range(version.first, version.next):
-            self._log.removeKey((number,))
+        if version.next > version.first:
+            self._log.clear()  # in one call: small micro-batches leave many pieces
         version.chunks, version.base_bytes = len(chunks), len(state)
         version.first, version.log_bytes = version.next, 0
 

@@ -1,29 +1,20 @@
-"""Kernels made by the driver, so that each is compiled once for all workers.
+"""What the driver has of kernels for its workers: see `rehearsal`."""
 
-On one machine a process beside the driver compiles them while the query starts, and the workers
-find them in the cache folder. To other machines they travel with the query, by name and hash; a
-worker unpickles none whose hash is another, and none from a folder that others can write
-(`kernel.jit`). On a processor of another kind they are of no use, and the worker compiles its own
-and says so.
-"""
+from typing import NamedTuple
 
-import json
-from typing import Any
-
-from ...engine.base import Engine
-from ...engine.warm import compile_for, prepare, prepare_beside
-from ...kernel.jit import Packed, cache_folder, packed, used_kernels
-
-NONE = Packed("", {}, {})
+from ...engine.beside import Elsewhere, rely_on
+from ...kernel.jit import Packed, unpack
 
 
-def kernels_for(engine: Engine, session: Any) -> Packed:
-    """Have all compiled that a new engine needs; return what has to be sent to the workers."""
-    if cache_folder() is None or str(session.conf.get("spark.master", "")).startswith("local["):
-        prepare_beside(engine)
-        return NONE
-    own = engine._terms()
-    prepare(engine)
-    if engine.chooser is not None:  # here it would be compiled beside, and there once more
-        compile_for(json.dumps(own))
-    return packed(used_kernels())
+class Kernels(NamedTuple):
+    """What the driver has of kernels for its workers."""
+
+    sent: Packed | None = None  # to other machines
+    awaited: Elsewhere | None = None  # on this one
+
+    def use(self) -> None:
+        """Have them at hand, in a worker."""
+        if self.sent is not None:
+            unpack(self.sent)
+        if self.awaited is not None:
+            rely_on(self.awaited)

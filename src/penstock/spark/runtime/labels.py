@@ -9,7 +9,7 @@ other settings finds some state that tells of the earlier ones.
 import numpy as np
 
 from ...kernel.jit import jit, kernel
-from ...kernel.rng import mix
+from ...kernel.rng import hashed, mix
 
 SALT = np.uint64(0x5DEECE66D)  # buckets must not follow the bits that hash tables use
 
@@ -41,15 +41,7 @@ def sort_by_bucket(keys, buckets, bucket, start, order):
 
 def bucket_of(keys: np.ndarray, buckets: int) -> np.ndarray:
     """Return the bucket of each key."""
-    found = np.empty(len(keys), np.int64)
-    _buckets(np.ascontiguousarray(keys, np.int64), buckets, found)
-    return found
-
-
-@kernel
-def _buckets(keys, buckets, found):
-    for i in range(len(keys)):
-        found[i] = _bucket(keys[i], buckets)
+    return ((hashed(keys, SALT) >> np.uint64(32)) % np.uint64(buckets)).astype(np.int64)
 
 
 def labels(buckets: int, partitions: int) -> list[int]:

@@ -8,7 +8,7 @@ the relation lie in segments, by number; a slot of the engine knows the number o
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,14 @@ import pyarrow as pa
 from ... import policies
 from ...engine import Lookup
 from ...engine.adapt import census
+from ...engine.saved import prefixed
 from ...errors import BadInput
 from ...kernel.policy import CACHING
 from ...relations import Fetcher
 from ...relations.fetching import said
 from ..frames import Input
 from ..plan import LookupPlan
-from .arrow import BYTES, ROWS, WHOLE, concatenated, equal, from_ipc, pieces, row_bytes, to_ipc
+from .arrow import BYTES, ROWS, equal, pieces, row_bytes, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
 from .segments import Segments, is_sparse, make_segment
 from .store import Stored, decode, encode
@@ -31,6 +32,8 @@ EVENTS, CHANGES = 0, 1  # the sides that packets come from
 PIECE = 250_000  # events served at a time; as many rows may be at hand beside the cache
 PIECE_BYTES = 256 << 20  # and about so many bytes of events
 BESIDE = 9  # bytes that tell of a row whether the relation has it, and since when
+# Beside the row of a key: the key, whether the relation has it, and when it was asked.
+COLUMNS: dict[str, type] = {"key": np.int64, "found": np.bool_, "sent": np.int64}
 BINS = 32
 AGES = [f"age_{number}" for number in range(BINS)]
 MILLISECOND = 1_000  # microseconds
@@ -49,7 +52,7 @@ LOOKUP_COUNTED = (
     "changes",
     "invalidated",
     "evicted",
-    "refused",
+    "rejected",
 )
 
 
@@ -98,13 +101,13 @@ def read_events(source: Input, table: pa.Table) -> Events:
 
 def _column(source: Input, table: pa.Table, name: str) -> pa.ChunkedArray:
     """Return a column of the events; a whole-number key travels as the key itself."""
-    if source.is_payload(name):
-        return table.column(name)
-    return table.column(0).cast(WHOLE[source.types[source.names.index(name)]])
+    return table.column(name) if source.is_payload(name) else source.whole_key(table.column(0))
 
 
 class LookupBucket(Bucket):
     """The cache of the keys that fall into one bucket."""
+
+    outside = ("plan", "clock", "fetcher")
 
     def __init__(
         self,
@@ -131,24 +134,15 @@ class LookupBucket(Bucket):
         self.plan, self.clock = plan, clock
         self.fetcher = Fetcher(plan.source, plan.promised, plan.patience, clock)
 
-    def __getstate__(self) -> dict[str, Any]:
-        outside = ("plan", "clock", "fetcher")
-        return {name: value for name, value in self.__dict__.items() if name not in outside}
-
     def resume(self, stored: Stored) -> None:
         """Go on where an earlier micro-batch stopped, perhaps with another budget or policy."""
         self.totals |= stored.totals
         if any(stored.fingerprint.get(n) != value for n, value in self.plan.meaning.items()):
             return  # other columns or another relation: what was cached is of no use
         saved = stored.part("cache.")
-        columns = {name: stored.arrays[name] for name in ("key", "found", "sent")}
-        at = 0
-        for part in stored.payloads[0].to_batches():
-            some = {name: array[at : at + part.num_rows] for name, array in columns.items()}
-            self.rows.add(make_segment(at, pa.Table.from_batches([part]), some))
-            at += part.num_rows
-        self.next_row = at
-        self._place(saved["slot"].astype(np.int64), np.arange(at))
+        self.rows.load(0, stored.payloads[0], {name: stored.arrays[name] for name in COLUMNS})
+        self.next_row = len(self.rows)
+        self._place(saved["slot"].astype(np.int64), np.arange(self.next_row))
         budget = self.plan.share(self.number)
         self.cache = Lookup.restore(saved, policy=self.plan.policy, budget=budget)
 
@@ -166,18 +160,14 @@ class LookupBucket(Bucket):
     def advance(self, batch: MicroBatch) -> Iterator[Packet]:
         """Take changes first, then the events in their order."""
         self._heard, self._to_hear = [], list(batch.heard)
-        tables: list[list[pa.Table]] = [[], []]
-        for side, packet in batch.packets:
-            if packet:
-                tables[side].append(from_ipc(packet))
-        for table in tables[CHANGES]:
+        for table in batch.tables(CHANGES):
             keys = table.column(0).drop_null().to_numpy()
             self.totals["changes"] += len(keys)
             self.totals["invalidated"] += int(self.cache.discard(keys).sum())
-        if tables[EVENTS]:
-            whole = pa.concat_tables(tables[EVENTS])
-            for part in pieces(row_bytes(whole, whole.num_rows), PIECE, PIECE_BYTES):
-                some = whole.slice(part.start, part.stop - part.start).combine_chunks()
+        if tables := batch.tables(EVENTS):
+            whole = pa.concat_tables(tables)
+            for piece in pieces(row_bytes(whole, whole.num_rows), PIECE, PIECE_BYTES):
+                some = whole.slice(piece.start, piece.stop - piece.start).combine_chunks()
                 yield from self._serve(read_events(self.plan.events, some))
 
     def _serve(self, events: Events) -> Iterator[Packet]:
@@ -190,7 +180,7 @@ class LookupBucket(Bucket):
         self._refuse_missing(events, found)
         before = self.cache.counters
         hit = self.cache.push(events.key, size=self._sizes(events, at)).hit
-        for name in ("evicted", "refused"):
+        for name in ("evicted", "rejected"):
             self.totals[name] += self.cache.counters[name] - before[name]
         self._count(events, row, found, hit)
         slots = self.cache.find(events.different)
@@ -203,12 +193,12 @@ class LookupBucket(Bucket):
         """Discard what has become too old."""
         if self.plan.ttl is None:
             return
-        for part in self.rows.parts:
-            old = np.flatnonzero(self._is_old(part.columns["sent"]))
+        for held in self.rows.parts:
+            old = np.flatnonzero(self._is_old(held.columns["sent"]))
             if len(old):
-                keys = part.columns["key"][old]
+                keys = held.columns["key"][old]
                 slots = self.cache.find(keys)
-                mine = (slots >= 0) & (part.at(self._rows_of(slots)) == old)
+                mine = (slots >= 0) & (held.at(self._rows_of(slots)) == old)
                 self.totals["expired"] += int(self.cache.discard(keys[mine]).sum())
         self.rows.drop(lambda part: bool(self._is_old(part.columns["sent"]).all()))
 
@@ -354,12 +344,10 @@ class LookupBucket(Bucket):
         """Return all that the bucket remembers; only rows that are cached are among it."""
         saved = self.cache.save()
         self._rebuild(saved["slot"].astype(np.int64))
-        arrays = {f"cache.{name}": array for name, array in saved.items()}
-        parts = self.rows.parts
-        for name, kind in (("key", np.int64), ("found", bool), ("sent", np.int64)):
-            arrays[name] = np.concatenate([np.zeros(0, kind), *(p.columns[name] for p in parts)])
-        table = concatenated([part.payload for part in parts]) if parts else pa.table({})
-        return Stored(self.plan.fingerprint | self.plan.meaning, arrays, [table], self.totals)
+        arrays = prefixed("cache.", saved)
+        arrays |= {name: self.rows.saved(name, kind) for name, kind in COLUMNS.items()}
+        said = self.plan.fingerprint | self.plan.meaning
+        return Stored(said, arrays, [self.rows.payload], self.totals)
 
     def report(self, state_bytes: int) -> dict[str, float]:
         """Return the counters since the query first started."""

@@ -20,13 +20,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.util import PythonEvalType
 
 from ...errors import PenstockError
-from ...kernel.jit import Packed, unpack
 from ..plan import Placed
-from .bucket import Bucket, MicroBatch, Packet
+from .bucket import Bucket, MicroBatch, Packet, micro_batch
 from .image import Image, image_folder, owner_of, sweep
 from .journal import VERSION, Journal, Version
-from .kernels import NONE
-from .packets import freeze_memory
+from .kernels import Kernels
+from .packets import PACKED, freeze_memory
 
 SCHEMA = "join int, packet binary, counters array<double>, hottest string"
 ARROW = pa.schema(
@@ -37,7 +36,6 @@ ARROW = pa.schema(
         ("hottest", pa.string()),
     ]
 )
-PACKED = ("side", "place", "digest", "packet")
 # As types and not as text, which Spark would have to be asked to read in every task.
 SAID, CHUNK, PIECE = (
     T.StructType([T.StructField(name, T.BinaryType())]) for name in ("said", "chunk", "piece")
@@ -57,13 +55,13 @@ class Work(NamedTuple):
     counters: list[str]  # the names of what every bucket reports
     event_time: bool = False  # whether Spark tells a watermark
     behind: int = 0  # microseconds by which Spark was told to keep it behind; see `JoinPlan`
-    kernels: Packed = NONE  # made by the driver, for machines other than its own
+    kernels: Kernels = Kernels()  # made by the driver
 
 
-def run_buckets(packets: DataFrame, work: Work, streaming: bool) -> DataFrame:
+def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
     """Return results as packets, with counters in the last row of each bucket."""
     grouped = packets.groupBy("bucket")
-    if streaming:
+    if packets.isStreaming:
         mode = "EventTime" if work.event_time else "None"
         made = grouped.transformWithStateInPandas(Processor(work), SCHEMA, "append", mode)
     elif hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
@@ -78,11 +76,11 @@ class Processor(StatefulProcessor):
 
     def __init__(self, work: Work):
         self.work = work
-        self.numbers = {label: number for number, label in enumerate(work.plan.labels)}
+        self.numbers = work.plan.numbers
 
     def init(self, handle: Any) -> None:
         """Name the state; called once for every task."""
-        unpack(self.work.kernels)
+        self.work.kernels.use()
         self.handle = handle
         self.version = handle.getValueState(VERSION, SAID)
         self.base = handle.getMapState("base", NUMBER, CHUNK)
@@ -91,7 +89,7 @@ class Processor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         """Take what came for one bucket."""
         packed = [row for frame in rows for row in zip(*map(frame.get, PACKED), strict=True)]
-        batch = _micro_batch(packed, self._watermark(timerValues))
+        batch = micro_batch(packed, self._watermark(timerValues))
         yield from self._advance(key[0], batch, timerValues)
 
     def handleExpiredTimer(
@@ -212,15 +210,15 @@ def _save(image: Image, bucket: Bucket, token: str) -> None:
 
 def _stateless(work: Work) -> Callable:
     """Return the function for `applyInArrow`."""
-    numbers = {label: number for number, label in enumerate(work.plan.labels)}
+    numbers = work.plan.numbers
 
     def finish(
         key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
-        unpack(work.kernels)
+        work.kernels.use()
         table = pa.Table.from_batches(batches)
         rows = list(zip(*(table[name].to_pylist() for name in PACKED), strict=True))
-        batch = _micro_batch(rows, None)  # all comes at once
+        batch = micro_batch(rows, None)  # all comes at once
         bucket = work.open_bucket(work.plan, numbers[key[0].as_py()], None)
         del table, rows
         for packet in chain(bucket.advance(batch), bucket.finish()):
@@ -239,13 +237,6 @@ def _at_once(finish: Callable) -> Callable:
         return pa.Table.from_batches(finish(key, iter(table.to_batches())))
 
     return whole
-
-
-def _micro_batch(rows: list[tuple], watermark: int | None) -> MicroBatch:
-    """Return what came for a bucket in the order in which it was packed, however it came."""
-    rows = sorted(rows, key=lambda row: row[:2])
-    packets = [(int(side), packet) for side, _, _, packet in rows if packet]
-    return MicroBatch(packets, watermark, [digest for _, _, digest, _ in rows if digest])
 
 
 def _columns(packet: Packet) -> dict[str, list]:

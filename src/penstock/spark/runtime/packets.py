@@ -6,6 +6,7 @@ Payloads stay in Arrow's own form from here to the result and never become Pytho
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -14,18 +15,27 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from ...engine.ledger import digest
-from ..frames import Input, hashed_key, quote
-from ..plan import Placed
-from ..session import check_workers
+from ..frames import Input, arrow_schema, hashed_key, quote
+from ..session import check_workers, uses_wide_types
 from .arrow import fitted, from_ipc, to_ipc
 from .labels import sort_by_bucket
 
 SCHEMA = "bucket int, side int, place long, digest binary, packet binary"
+PACKED = ("side", "place", "digest", "packet")  # what comes to a bucket of it
 ROWS = 1_000_000  # a packet holds at most so many rows
 BYTES = 32 << 20  # and about so many bytes
 _tasks = 0
+
+
+class Shared(NamedTuple):
+    """What buckets that share a budget must be told of all rows, by digests."""
+
+    in_bytes: bool  # what the budget counts: bytes, or rows
+    charge: int  # bytes that the engine takes for a row beside its payload
+    within: int | None  # which rows digests are about: see `engine.ledger.digest`
 
 
 class Packing(NamedTuple):
@@ -35,27 +45,25 @@ class Packing(NamedTuple):
     labels: tuple[int, ...]
     names: Sequence[str]  # of the columns, the 64-bit key first
     time: str | None
-    shared: str | None = None  # what a budget counts that buckets share: they want digests
-    charge: int = 0  # bytes that the engine takes for a row beside its payload
-    within: int | None = None  # which rows digests are about: see `engine.ledger.digest`
+    shared: Shared | None = None
 
 
 def pack(
-    frame: DataFrame,
-    source: Input,
-    side: int,
-    placed: Placed,
-    shared: str | None = None,
-    charge: int = 0,
-    within: int | None = None,
+    frames: Sequence[DataFrame],
+    inputs: Sequence[Input],
+    labels: tuple[int, ...],
+    shared: Shared | None = None,
 ) -> DataFrame:
-    """Return the rows of a frame as packets, one per bucket."""
-    check_workers(frame.sparkSession)
-    needed = [F.col(quote(name)) for name in source.packed[1:]]
-    columns = [hashed_key(source.keys, source.exact), *needed]
-    safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-    packing = Packing(side, placed.labels, source.packed, source.time, shared, charge, within)
-    return frame.select(*safe).mapInArrow(make_packer(packing), SCHEMA)
+    """Return the rows of all frames, which are the sides, as packets, one per bucket."""
+    check_workers(frames[0].sparkSession)
+    packed = []
+    for side, (frame, source) in enumerate(zip(frames, inputs, strict=True)):
+        needed = [F.col(quote(name)) for name in source.packed[1:]]
+        columns = [hashed_key(source.keys, source.exact), *needed]
+        safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
+        packing = Packing(side, labels, source.packed, source.time, shared)
+        packed.append(frame.select(*safe).mapInArrow(make_packer(packing), SCHEMA))
+    return reduce(DataFrame.unionByName, packed)
 
 
 def make_packer(packing: Packing) -> Callable:
@@ -70,8 +78,7 @@ def make_packer(packing: Packing) -> Callable:
         waiting: list[pa.RecordBatch] = []
         rows = size = 0
         # The shuffle brings packets in any order; by their places they are put back into one.
-        task = TaskContext.get()
-        place = task.partitionId() << 32 if task else 0
+        place = partition() << 32
         for batch in batches:
             if batch.num_rows:
                 waiting.append(batch.rename_columns(list(packing.names)))
@@ -113,16 +120,17 @@ def _packets(batches: list[pa.RecordBatch], place: int, packing: Packing) -> pa.
 
 def _digest(table: pa.Table, packing: Packing) -> bytes:
     """Return what buckets that share a budget must know of all rows."""
-    if packing.shared is None or packing.time is None:
+    shared = packing.shared
+    if shared is None or packing.time is None:
         return b""
     key, time = table.column(0), table.column(packing.time)
     usable = pc.and_(key.is_valid(), time.is_valid())
     keys = key.filter(usable).to_numpy()
     times = time.filter(usable).cast(pa.int64()).to_numpy()
     size = len(keys)
-    if packing.shared == "bytes":
-        size = (table.nbytes // table.num_rows + packing.charge) * len(keys)
-    return digest(packing.side, keys, times, size, packing.within).encode()
+    if shared.in_bytes:
+        size = (table.nbytes // table.num_rows + shared.charge) * len(keys)
+    return digest(packing.side, keys, times, size, shared.within).encode()
 
 
 def _by_bucket(keys: pa.ChunkedArray, buckets: int) -> tuple[np.ndarray, np.ndarray]:
@@ -132,6 +140,12 @@ def _by_bucket(keys: pa.ChunkedArray, buckets: int) -> tuple[np.ndarray, np.ndar
     start, order = np.zeros(buckets + 1, np.int64), np.empty(n, np.int64)
     sort_by_bucket(np.ascontiguousarray(numbers), buckets, np.empty(n, np.int64), start, order)
     return order, start
+
+
+def partition() -> int:
+    """Return the number of the partition that this task works on, 0 outside of one."""
+    task = TaskContext.get()
+    return task.partitionId() if task else 0
 
 
 def freeze_memory() -> None:
@@ -147,15 +161,15 @@ def freeze_memory() -> None:
         gc.freeze()
 
 
-def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn packets whose rows have one schema into rows; for `mapInArrow`."""
-    for _, table in _tables(batches):
-        yield from table.to_batches()
-    freeze_memory()
+def unpacked(packets: DataFrame, schema: T.StructType) -> DataFrame:
+    """Return the rows of packets that have one schema."""
+    wide = uses_wide_types(packets.sparkSession)
+    arrow = arrow_schema(schema, wide)
+    return packets.select("join", "packet").mapInArrow(unpack_as(arrow), schema)
 
 
 def unpack_as(schema: pa.Schema) -> Callable:
-    """Return the function for `mapInArrow` that turns the packets of one join into rows.
+    """Return the function for `mapInArrow` that turns packets into rows.
 
     Buckets that hold rows since before a restart may describe them otherwise than those that do
     not; Spark wants one schema of all.

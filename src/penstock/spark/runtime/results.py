@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ...errors import BadInput
 from ..frames import Input, Output, shared_keys
 from ..plan import JoinPlan
-from .arrow import BYTES, ROWS, WHOLE, equal, even_pieces, pieces, to_ipc
+from .arrow import BYTES, ROWS, equal, even_pieces, pieces, to_ipc
 from .bucket import Packet
 from .segments import Segments
 
@@ -158,12 +158,8 @@ def columns_of(
     for name in names:
         if source.is_payload(name):
             columns.append(payload.column(name))
-            continue
-        kind = source.types[source.names.index(name)]
-        if name == source.time:
-            zone = None if kind == "timestamp_ntz" else "UTC"
-            time = pa.array(held.values("time", number))
-            columns.append(time.view(pa.timestamp("us", zone)))
+        elif name == source.time:
+            columns.append(source.timestamps(held.values("time", number)))
         else:
-            columns.append(pa.array(held.values("key", number)).cast(WHOLE[kind]))
+            columns.append(source.whole_key(pa.array(held.values("key", number))))
     return columns

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from .arrow import concatenated, pieces, row_bytes
@@ -71,6 +72,29 @@ class Segments:
         self.parts.append(segment)
         while len(self.parts) >= MERGED and _can_merge(self.parts[-MERGED:]):
             self.parts[-MERGED:] = [_merged(self.parts[-MERGED:])]
+
+    def load(self, first: int, payload: pa.Table, columns: dict[str, np.ndarray]) -> None:
+        """Take saved rows, numbered from `first` on: `payload` and the columns of `saved`."""
+        count, at = len(next(iter(columns.values()))), 0
+        tables = [pa.Table.from_batches([part]) for part in payload.to_batches()]
+        if not payload.num_columns:
+            tables = [payload] * bool(count)
+        for table in tables:
+            stop = at + table.num_rows if table.num_columns else count
+            some = {name: column[at:stop] for name, column in columns.items()}
+            self.add(make_segment(first + at, table, some))
+            at = stop
+
+    @property
+    def payload(self) -> pa.Table:
+        """The payloads of all rows, in the order of their numbers."""
+        tables = [part.payload for part in self.parts]
+        return concatenated(tables) if tables else pa.table({})
+
+    def saved(self, name: str, kind: npt.DTypeLike = np.int64) -> np.ndarray:
+        """Return a NumPy column of all rows, or their sizes, in the order of their numbers."""
+        columns = [part.size if name == "size" else part.columns[name] for part in self.parts]
+        return np.concatenate([np.zeros(0, kind), *columns])
 
     def drop(self, is_dead: Callable[[Segment], bool]) -> None:
         """Drop the segments that are dead as a whole."""

@@ -22,7 +22,7 @@ STEPS = 8  # that a worker remembers; more than one query may run in it
 TOLD = 10  # keys that the figures of a query name
 
 
-class Terms(NamedTuple):
+class LedgerTerms(NamedTuple):
     """What a ledger is made of."""
 
     joins: Joins
@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
 
 @functools.lru_cache(STEPS)
-def advanced(terms: Terms, state: bytes | None, digests: tuple[bytes, ...]) -> Step:
+def advanced(terms: LedgerTerms, state: bytes | None, digests: tuple[bytes, ...]) -> Step:
     """Return the ledger after a micro-batch with these digests."""
     ledger = terms.ledger(state)
     shares = ledger.take([decode(each) for each in digests])
@@ -66,7 +66,7 @@ class Share:
     def __init__(self, plan: JoinPlan, number: int, fixed: int = 0):
         assert plan.budget is not None
         budget = plan.budget - plan.buckets * fixed
-        self._terms = Terms(plan.joins, plan.buckets, budget, plan.lifetime, plan.goal)
+        self._terms = LedgerTerms(plan.joins, plan.buckets, budget, plan.lifetime, plan.goal)
         self._fixed = fixed
         self._in_bytes = plan.in_bytes
         self._number = number

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ...engine.saved import part
 from ...errors import BadState
 from .arrow import from_ipc, to_ipc
 
@@ -32,11 +33,7 @@ class Stored(NamedTuple):
 
     def part(self, prefix: str) -> dict[str, np.ndarray]:
         """Return the arrays whose name begins so, without that beginning."""
-        return {
-            name.removeprefix(prefix): array
-            for name, array in self.arrays.items()
-            if name.startswith(prefix)
-        }
+        return part(self.arrays, prefix)
 
 
 def encode(stored: Stored) -> bytes:
@@ -68,8 +65,8 @@ def encode(stored: Stored) -> bytes:
 def seal(header: bytes, parts: Sequence[bytes | memoryview]) -> bytes:
     """Put header and parts behind a prefix that vouches for them."""
     checksum = 0
-    for part in parts:
-        checksum = zlib.crc32(part, checksum)
+    for each in parts:
+        checksum = zlib.crc32(each, checksum)
     total = PREFIX.size + len(header) + sum(map(len, parts))
     prefix = PREFIX.pack(MAGIC, FORMAT, len(header), zlib.crc32(header), checksum, total)
     return b"".join([prefix, header, *parts])
@@ -117,7 +114,7 @@ def _dtype(dtype: np.dtype) -> Any:
 
 
 def _from_text(kind: Any) -> np.dtype:
-    dtype = np.dtype(kind if isinstance(kind, str) else [tuple(part) for part in kind])
+    dtype = np.dtype(kind if isinstance(kind, str) else [tuple(each) for each in kind])
     if dtype.hasobject:
         raise BadState("the state of a bucket holds Python objects, which Penstock never writes")
     return dtype

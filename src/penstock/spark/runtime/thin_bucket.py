@@ -15,7 +15,7 @@ from ...precision.rule import Costs
 from ...precision.thinning import KINDS, Refreshes, Thinner
 from ..frames import Input
 from ..plan import Placed
-from .arrow import BYTES, ROWS, WHOLE, as_microseconds, column_bytes, from_ipc, pieces, to_ipc
+from .arrow import BYTES, ROWS, as_microseconds, column_bytes, pieces, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
 from .store import Stored
 
@@ -44,32 +44,27 @@ class Side(NamedTuple):
 
 def read_side(
     source: Input | None,
-    packets: list[bytes],
+    tables: list[pa.Table],
     number: str,
     least: float,
     rounded: str | None = None,
 ) -> Side:
     """Return the rows of some packets, those left out that have no key, time or usable number."""
-    some = [from_ipc(packet) for packet in packets if packet]
-    if source is None or not some:
+    if source is None or not tables:
         none = np.empty(0, np.int64)
         return Side(none, none, np.empty(0), np.empty(0, np.bool_), [], {})
-    table = pa.concat_tables(some)
-    numbers = _floats(table.column(number))
+    table = pa.concat_tables(tables)
+    numbers = _array(table.column(number))  # a null becomes NaN
     good, dropped = _usable(table.column(0), table.column(source.time), numbers, least)
     if dropped:
         table, numbers = table.filter(pa.array(good)), numbers[good]
     columns = [] if source.exact else [table.column(name) for name in source.keys]
-    key = table.column(0).combine_chunks().to_numpy(zero_copy_only=False)
-    inexact = np.zeros(len(key), np.bool_)
-    if rounded is not None:
-        inexact = table.column(rounded).combine_chunks().to_numpy(zero_copy_only=False)
-    time = as_microseconds(table.column(source.time))
+    key, time = _array(table.column(0)), as_microseconds(table.column(source.time))
+    inexact = np.zeros(len(key), np.bool_) if rounded is None else _array(table.column(rounded))
     return Side(key, time, numbers, inexact, columns, dropped)
 
 
-def _floats(column: pa.ChunkedArray) -> np.ndarray:
-    """Return numbers; a null becomes NaN."""
+def _array(column: pa.ChunkedArray) -> np.ndarray:
     return column.combine_chunks().to_numpy(zero_copy_only=False)
 
 
@@ -79,8 +74,8 @@ def _usable(
     """Tell which rows can be used, and count the others, each for one reason."""
     good, dropped = np.ones(len(number), bool), {}
     reasons = {
-        "null_key": lambda: _valid(key),
-        "null_time": lambda: _valid(time),
+        "null_key": lambda: _array(key.is_valid()),
+        "null_time": lambda: _array(time.is_valid()),
         "no_number": lambda: np.isfinite(number) & (number >= least),
     }
     for name, look in reasons.items():
@@ -89,10 +84,6 @@ def _usable(
             dropped[name] = count
         good = passed
     return good, dropped
-
-
-def _valid(column: pa.ChunkedArray) -> np.ndarray:
-    return column.is_valid().combine_chunks().to_numpy(zero_copy_only=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,10 +111,9 @@ class ThinPlan(Placed):
     @property
     def fingerprint(self) -> dict[str, object]:
         """What a checkpoint must agree on; costs, silence and queries may change."""
-        kinds = dict(zip(self.readings.names, self.readings.types, strict=True))
         return {
             "operator": "thin",
-            "key": [f"{name}: {kinds[name]}" for name in self.readings.keys],
+            "key": [f"{name}: {self.readings.type_of(name)}" for name in self.readings.keys],
             "rule": self.rule,
             "limits": list(self.limits),
         } | self.placement
@@ -155,10 +145,9 @@ class ThinBucket(Bucket):
 
     def advance(self, batch: MicroBatch) -> Iterator[Packet]:
         """Take the packets of one micro-batch and return the refreshes."""
-        packets = batch.packets
         plan = self.plan
         readings, queries = sides = [
-            read_side(source, [packet for side, packet in packets if side == mine], *numbers)
+            read_side(source, batch.tables(mine), *numbers)
             for mine, source, numbers in (
                 (READINGS, plan.readings, (plan.value, -np.inf, plan.rounded)),
                 (QUERIES, plan.queries, (plan.delta, 0.0, None)),
@@ -212,13 +201,11 @@ def to_packets(plan: ThinPlan, sides: list[Side], found: Refreshes) -> Iterator[
 
 def _table(plan: ThinPlan, keys: list[pa.ChunkedArray], found: Refreshes) -> pa.Table:
     source = plan.readings
-    kinds = dict(zip(source.names, source.types, strict=True))
     rows = pa.array(found.row)
     columns: dict[str, Any] = {
         name: column.take(rows) for name, column in zip(source.keys, keys, strict=True)
     }
-    zone = None if kinds[str(source.time)] == "timestamp_ntz" else "UTC"
-    columns[str(source.time)] = pa.array(found.time).view(pa.timestamp("us", zone))
+    columns[str(source.time)] = source.timestamps(found.time)
     cost = np.full(len(KINDS), plan.costs.value)
     cost[KINDS.index("asked")] = plan.costs.query
     return pa.table(
@@ -235,8 +222,7 @@ def _table(plan: ThinPlan, keys: list[pa.ChunkedArray], found: Refreshes) -> pa.
 def _key_columns(source: Input, sides: list[Side]) -> list[pa.ChunkedArray]:
     """Return the key columns of all readings, then those of the queries."""
     if source.exact:
-        kind = WHOLE[source.types[source.names.index(source.keys[0])]]
-        return [pa.chunked_array([np.concatenate([side.key for side in sides])]).cast(kind)]
+        return [source.whole_key(pa.chunked_array([side.key for side in sides]))]
     some = [side for side in sides if side.columns]
     return [
         pa.chunked_array([chunk for side in some for chunk in side.columns[place].chunks])

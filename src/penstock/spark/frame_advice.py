@@ -3,29 +3,28 @@
 Rows come as columns `key` (64 bits) and `time` (a number). They are read three times: how many each
 key has, and from when to when; how many came in each bin of time; and the rows of the sample
 itself. What was counted of each key is kept meanwhile.
-
-What makes the advice is imported when it is asked for: every worker of a join imports this file.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ..advisor import advise as advising
+from ..advisor import draw
+from ..advisor.advice import Advice, Streams
+from ..advisor.draw import KeyTable, Split, Stretch
+from ..advisor.sample import FINE, join_sample, live_by_bins, live_rows, lookup_sample
 from ..errors import BadInput
 from ..kernel.durations import microseconds
 from ..kernel.gains import PAIRS
 from ..kernel.policy import JOINING
 from .checks import Span, whole
-from .frames import Names, as_names, check_frame, check_same_types, read_input
+from .frames import Names, as_names, check_frame, check_same_types, read_input, refuse_stream
 from .keyed import KEY, TIME, keyed_rows
-
-if TYPE_CHECKING:
-    from ..advisor import Advice
-    from ..advisor.draw import KeyTable, Split, Stretch
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -50,7 +49,7 @@ def advise(
     policies: Sequence[str] = (),
     work: int | None = None,
     seed: int = 0,
-) -> "Advice":
+) -> Advice:
     """Say how much memory the join of two batch frames needs to find a share of all results.
 
     With one frame: how much a cache needs, that looks up the row of each event's key, to hit with a
@@ -69,21 +68,14 @@ def advise(
 
     The frames are read three times; if they are expensive to make, or random, store them first.
     """
-    from ..advisor.advise import check_goal, check_target
-    from ..advisor.draw import WORK
-
-    check_target(target)
-    check_goal(goal)
+    advising.check_target(target)
+    advising.check_goal(goal)
     whole(seed, "seed", 0)
-    size = WORK if work is None else whole(work, "work", 10_000)
+    size = draw.WORK if work is None else whole(work, "work", 10_000)
     for frame, which in ((left, "left"), (right, "right")):
         if frame is not None:
             check_frame(frame, which)
-            if frame.isStreaming:
-                raise BadInput(
-                    f"the {which} frame must be a batch, got a stream: advice needs data that has "
-                    "come already; read the same source with spark.read"
-                )
+            refuse_stream(frame, "advise", "read the same source with spark.read")
     if isinstance(policies, str):
         raise BadInput(f"policies must be a list of names, got {policies!r}; write [{policies!r}]")
     options = {"target": target, "tried": tuple(policies), "seed": seed}
@@ -117,21 +109,15 @@ def _read_sides(
     clocks = (time, time) if isinstance(time, str) else as_names(time, "time")
     if len(clocks) != 2:
         raise BadInput(f"time must name a column, or one of each frame, got {time!r}")
-    names = ["left", "right"]
-    given = list(zip(frames, names, clocks, strict=True))
-    check_same_types(frames, [read_input(f, name, keys, at) for f, name, at in given], names)
+    given = list(zip(frames, ("left", "right"), clocks, strict=True))
+    check_same_types({who: read_input(frame, who, keys, at) for frame, who, at in given})
     return [keyed_rows(frame, list(keys), at) for frame, _, at in given]
 
 
 def _cache(
     rows: DataFrame, per_key: DataFrame, work: int, call: str, options: dict[str, Any]
-) -> "Advice":
+) -> Advice:
     """Return advice for a cache that the rows refer to."""
-    from ..advisor.advice import Streams
-    from ..advisor.advise import from_lookup_sample
-    from ..advisor.draw import ERROR, WHOLE, plan_lookup
-    from ..advisor.sample import lookup_sample
-
     counts = _counts(per_key)
     total = int(counts.total(counts.left))
     if total == counts.keys:
@@ -140,12 +126,12 @@ def _cache(
             "anything; choose another key"
         )
     table = counts.table(np.zeros(len(counts.left)))
-    split = plan_lookup(table, work, ERROR)
+    split = draw.plan_lookup(table, work, draw.ERROR)
     hot_keys = _hot_keys(per_key, table, split, 0.0, np.inf)
-    _, key, _, weight, hot = _drawn(rows, hot_keys, split, WHOLE, options["seed"])
+    _, key, _, weight, hot = _drawn(rows, hot_keys, split, draw.WHOLE, options["seed"])
     hottest, more = int(counts.left.max()), {"skew": counts.skew, "call": call}
     streams = Streams.of_references("events", total, counts.keys, hottest, **more)
-    return from_lookup_sample(lookup_sample(key, weight, hot), streams, **options)
+    return advising.from_lookup_sample(lookup_sample(key, weight, hot), streams, **options)
 
 
 def _join(
@@ -156,22 +142,19 @@ def _join(
     payload: float,
     call: str,
     options: dict[str, Any],
-) -> "Advice":
+) -> Advice:
     """Return advice for a join of rows of both sides."""
-    from ..advisor.advice import Streams
-    from ..advisor.advise import check_span, from_join_sample, refuse_disjoint, window_doubts
-    from ..advisor.draw import ERROR, WHOLE, choose_stretches, plan
-    from ..advisor.sample import FINE, join_sample, live_by_bins, live_rows
-
     counts, seed = _counts(per_key), options["seed"]
     count = tuple(int(counts.total(each)) for each in (counts.left, counts.right))
     if not all(count):
         raise BadInput("both frames must have rows with a key and a time, and one has none")
     first, last = per_key.agg(F.min(FIRST), F.max(LAST)).collect()[0]
     span = last - first
-    check_span(span, within)
+    advising.check_span(span, within)
     if not ((counts.left > 0) & (counts.right > 0)).any():
-        refuse_disjoint(*(int(counts.alike[n > 0].sum()) for n in (counts.left, counts.right)))
+        advising.refuse_disjoint(
+            *(int(counts.alike[n > 0].sum()) for n in (counts.left, counts.right))
+        )
     width = max(1, -(-span // BINS), (within or 0) // FINE)
     binned = _binned(rows, first, span, width)
     live = live_by_bins(binned, float(width), within)
@@ -179,11 +162,11 @@ def _join(
     chance = 1.0 if within is None else min(1.0, 2 * within / span)
     matches = counts.left * counts.right * chance
     table = counts.table(matches)
-    split, part = plan(table, live.mean, work, ERROR, within, options["goal"])
-    stretches = WHOLE
+    split, part = draw.plan(table, live.mean, work, draw.ERROR, within, options["goal"])
+    stretches = draw.WHOLE
     if part < 1:
         edges = first + width * np.arange(len(binned) + 1)
-        stretches = choose_stretches(edges, binned, part, live.mean, within, seed)
+        stretches = draw.choose_stretches(edges, binned, part, live.mean, within, seed)
     hot = _hot_keys(per_key, table, split, chance, sum(count) / max(1.0, live.mean))
     drawn = _drawn(rows, hot, split, stretches, seed)
     sample = join_sample(*drawn, within, stretches, split)
@@ -203,7 +186,8 @@ def _join(
         payload,
         call,
     )
-    return from_join_sample(sample, streams, live, window_doubts(span, within), **options)
+    doubts = advising.window_doubts(span, within)
+    return advising.from_join_sample(sample, streams, live, doubts, **options)
 
 
 def _row_bytes(frame: DataFrame) -> float:
@@ -250,10 +234,8 @@ class _Counts(NamedTuple):
         """Add up over all keys."""
         return float((values * self.alike).sum())
 
-    def table(self, matches: np.ndarray) -> "KeyTable":
+    def table(self, matches: np.ndarray) -> KeyTable:
         """Return the keys one by one, as far as the driver has room; their numbers mean nothing."""
-        from ..advisor.draw import KeyTable
-
         alike = self.alike
         if self.keys > MOST_KEYS:
             alike = np.maximum(1, alike * MOST_KEYS // self.keys)
@@ -263,10 +245,8 @@ class _Counts(NamedTuple):
     @property
     def skew(self) -> float | None:
         """The exponent of a Zipf law, where there are keys enough to fit one."""
-        from ..advisor.advise import skew_of
-
         rows, place = np.unique(-self.left - self.right, return_inverse=True)
-        return skew_of(-rows, np.bincount(place, self.alike).astype(np.int64))
+        return advising.skew_of(-rows, np.bincount(place, self.alike).astype(np.int64))
 
 
 def _counts(per_key: DataFrame) -> _Counts:
@@ -284,19 +264,17 @@ def _binned(rows: DataFrame, first: int, span: int, width: int) -> np.ndarray:
 
 
 def _hot_keys(
-    per_key: DataFrame, table: "KeyTable", split: "Split", chance: float, windows: float
+    per_key: DataFrame, table: KeyTable, split: Split, chance: float, windows: float
 ) -> DataFrame | None:
     """Return the keys whose share is as large as that of the least of the hot ones.
 
     Where all keys are in the sample, only those of which not all rows are; None if there are none.
     """
-    from ..advisor.draw import SLOPE, STEP
-
     if split.everything:
         return None
     count = F.col(LEFT) + F.col(RIGHT)
-    crowding = F.pow(count / F.lit(windows * split.limits.rush), F.lit(SLOPE))
-    stands = F.greatest(F.lit(1.0), F.rint(F.lit(STEP) * crowding) / F.lit(STEP))
+    crowding = F.pow(count / F.lit(windows * split.limits.rush), F.lit(draw.SLOPE))
+    stands = F.greatest(F.lit(1.0), F.rint(F.lit(draw.STEP) * crowding) / F.lit(draw.STEP))
     named = per_key.select(KEY, LEFT, RIGHT, stands.alias(STANDS))
     if split.weight == 1:
         return named.where(F.col(STANDS) > 1).select(KEY, STANDS)
@@ -311,8 +289,8 @@ def _hot_keys(
 def _drawn(
     rows: DataFrame,
     hot: DataFrame | None,
-    split: "Split",
-    stretches: tuple["Stretch", ...],
+    split: Split,
+    stretches: tuple[Stretch, ...],
     seed: int,
 ) -> Drawn:
     """Return side, key, time, weight and whether its key is hot, of the rows in the sample.
@@ -338,7 +316,7 @@ def _drawn(
     return side[order].astype(np.int8), key[order], time[order].astype(np.int64), weight, is_hot
 
 
-def _within(stretches: tuple["Stretch", ...]) -> Column:
+def _within(stretches: tuple[Stretch, ...]) -> Column:
     """Tell whether a time lies in a stretch: by halves, so that few of them are looked at."""
     middle = len(stretches) // 2
     if middle == 0:

@@ -116,7 +116,7 @@ def alpha_of(lifetime: float) -> float:
     return -1 / math.log1p(-1 / lifetime)
 
 
-class Table(NamedTuple):
+class BenefitTable(NamedTuple):
     """H over all positions; the meaning of the axes depends on the form."""
 
     form: int
@@ -125,7 +125,7 @@ class Table(NamedTuple):
     worth: Floats  # float64[forms of L, phases, last values, values]
 
 
-def tabulate(model: Any, lastings: Sequence[Lasting], caching: bool = False) -> Table:
+def tabulate(model: Any, lastings: Sequence[Lasting], caching: bool = False) -> BenefitTable:
     """Return the table of a model, one layer per form of L."""
     if not caching and not all(lasting.converges for lasting in lastings):
         raise BadInput("L must be exp or fixed for joining: with inf and inv benefits are infinite")
@@ -138,14 +138,14 @@ def tabulate(model: Any, lastings: Sequence[Lasting], caching: bool = False) -> 
     )
 
 
-def _table(form: int, worth: Floats, keys: Ints | None = None, **given: float) -> Table:
+def _table(form: int, worth: Floats, keys: Ints | None = None, **given: float) -> BenefitTable:
     """Return a table; `given` are its numbers by the names of their places in `kernel.gains`."""
     numbers = np.zeros(7)
     numbers[[layout.STEP, layout.X_STEP, layout.PERIOD]] = 1
     for name, value in given.items():
         numbers[getattr(layout, name.upper())] = value
     axes = worth[:, None, None, :] if worth.ndim == 2 else worth
-    return Table(form, numbers, np.zeros(0, np.int64) if keys is None else keys, axes)
+    return BenefitTable(form, numbers, np.zeros(0, np.int64) if keys is None else keys, axes)
 
 
 def _weights(lastings: list[Lasting], most: int, least: int = 1) -> Floats:
@@ -155,7 +155,7 @@ def _weights(lastings: list[Lasting], most: int, least: int = 1) -> Floats:
     return np.stack([lasting.of(ahead) for lasting in lastings])
 
 
-def _stationary(model: Stationary, lastings: list[Lasting], caching: bool) -> Table:
+def _stationary(model: Stationary, lastings: list[Lasting], caching: bool) -> BenefitTable:
     p = model.probabilities
     keys = to_cells(model.values, 1)[0]
     layers = []
@@ -172,7 +172,7 @@ def _stationary(model: Stationary, lastings: list[Lasting], caching: bool) -> Ta
     return _table(layout.STATIONARY, np.array(layers), keys)
 
 
-def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> Table:
+def _trend(model: Trend, lastings: list[Lasting], caching: bool) -> BenefitTable:
     level, slope = model.intercept, model.slope
     if slope == 0:
         here = np.arange(model.noise.lowest, model.noise.highest + 1) + model.centre(0)
@@ -284,7 +284,7 @@ def _step_on(mass, size, z, curve):
         curve[place] = z * (curve[place - size] + mass[place - size])
 
 
-def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> Table:
+def _walk(model: Walk, lastings: list[Lasting], caching: bool) -> BenefitTable:
     weights = _weights(lastings, WALK_STEPS, WALK_AHEAD)
     step, cells = _coarse(model.step)
     sums = list(accumulate(repeat(step, weights.shape[1]), added))
@@ -333,7 +333,7 @@ def first_visits(visits: Floats, again: Floats) -> Floats:
     return np.maximum(first, 0.0)
 
 
-def _ar1(model: Ar1, lastings: list[Lasting], caching: bool) -> Table:
+def _ar1(model: Ar1, lastings: list[Lasting], caching: bool) -> BenefitTable:
     low, high = model.mean - REACH * model.sd, model.mean + REACH * model.sd
     x, v = (np.linspace(low, high, count) for count in CONTROL)
     worth = _ar1_at(model, lastings, x, v, caching)
@@ -398,7 +398,7 @@ def _memory(phi: float) -> int:
     return 1 if phi == 0 else int(np.ceil(np.log(FORGOTTEN) / np.log(abs(phi)))) + 1
 
 
-def _seasonal(model: Seasonal, lastings: list[Lasting], caching: bool) -> Table:
+def _seasonal(model: Seasonal, lastings: list[Lasting], caching: bool) -> BenefitTable:
     phases, lasts, values = SEASON_POINTS
     phases = max(4, min(phases, round(model.period)))
     sd = model.sd

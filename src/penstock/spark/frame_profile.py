@@ -5,31 +5,31 @@ keeps samples. Every micro-batch is read as a batch frame is, and taken into a s
 size. The sketch is written with the number of the batch, into two slots in turn: if the query fails
 on the way, the slot of the batch before is whole, and Spark gives the same batch again. A batch
 whose number is already there is not taken in twice.
-
-What makes a profile is imported when it is asked for: every worker of every join imports this file.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 from ..errors import BadInput, BadState
 from ..kernel.options import at_least
+from ..profile.popularity import fit_zipf
+from ..profile.sampled_profile import Counted, describe
+from ..profile.sketch import Sketch, Survey
+from ..profile.stream_profile import Profile
 from .checks import whole
 from .frames import as_names
 from .keyed import KEY, MICRO, has_calendar, keyed_rows
+from .ordered import collected, spread_out, surveyed
 from .session import check_workers
-
-if TYPE_CHECKING:
-    from ..profile.sampled_profile import Counted
-    from ..profile.sketch import Sketch, Survey
-    from ..profile.stream_profile import Profile
 
 ROWS, STREAM_ROWS = 1_000_000, 250_000  # in a sample
 FEWEST = 10_000  # rows: with fewer the errors would be larger than what they are errors of
@@ -47,13 +47,13 @@ class ProfileStream:
     `query` is Spark's own: `query.stop()`, `query.awaitTermination()`, `query.lastProgress`.
     """
 
-    query: Any
-    spark: Any  # the session in which the profile is made
+    query: StreamingQuery
+    spark: SparkSession  # the session in which the profile is made
     checkpoint: str
     name: str = "stream"
     h: int | None = None
 
-    def report(self, h: int | None = None) -> "Profile":
+    def report(self, h: int | None = None) -> Profile:
         """Return the profile of all that came so far; after the query has stopped too."""
         error = self.query.exception()
         if error is not None:
@@ -71,8 +71,8 @@ def profile(
     name: str = "stream",
     rows: int | None = None,
     checkpoint: str | None = None,
-    trigger: dict[str, Any] | None = None,
-) -> "Profile | ProfileStream":
+    trigger: Mapping[str, str | bool] | None = None,
+) -> Profile | ProfileStream:
     """Return what a stream of keys is like; of a streaming frame, a query that will tell.
 
     key: a column or several, of any type that can be grouped by but maps, variants and texts with a
@@ -109,11 +109,9 @@ def profile(
 
 
 def saved_profile(
-    spark: Any, checkpoint: str, *, h: int | None = None, name: str = "stream"
-) -> "Profile":
+    spark: SparkSession, checkpoint: str, *, h: int | None = None, name: str = "stream"
+) -> Profile:
     """Return the profile so far by a query that may run elsewhere, or run no more."""
-    from ..profile.sampled_profile import describe
-
     held = _load(spark, checkpoint)
     if held is None or not held[2].seen:
         raise BadInput(
@@ -123,10 +121,8 @@ def saved_profile(
     return describe(held[2], h=h, name=name, per_second=held[1].get("per_second"))
 
 
-def _take_in(rows: DataFrame, found: "Survey", sketch: "Sketch", sampled: int, few: int) -> None:
+def _take_in(rows: DataFrame, found: Survey, sketch: Sketch, sampled: int, few: int) -> None:
     """Take about so many `sampled` rows into a sketch; up to a `few` rows are sorted here."""
-    from .ordered import collected, spread_out
-
     plan = sketch.plan(found, sampled)
     if found.rows <= few:
         sketch.push(collected(rows, plan, sketch.seen))
@@ -137,12 +133,8 @@ def _take_in(rows: DataFrame, found: "Survey", sketch: "Sketch", sampled: int, f
 # ---------------------------------------------------------------- batch frames
 
 
-def _profile_batch(numbers: DataFrame, size: int, seed: int, more: dict[str, Any]) -> "Profile":
+def _profile_batch(numbers: DataFrame, size: int, seed: int, more: dict[str, Any]) -> Profile:
     """Return the profile of a batch frame; `size` is how many rows a sample holds."""
-    from ..profile.sampled_profile import describe
-    from ..profile.sketch import Sketch
-    from .ordered import surveyed
-
     found = surveyed(numbers)
     if not found.rows:
         raise BadInput(
@@ -164,11 +156,8 @@ def _profile_batch(numbers: DataFrame, size: int, seed: int, more: dict[str, Any
         counts.unpersist()
 
 
-def _counted(counts: DataFrame) -> "Counted":
+def _counted(counts: DataFrame) -> Counted:
     """Return the popularity of all keys."""
-    from ..profile.popularity import fit_zipf
-    from ..profile.sampled_profile import Counted
-
     table = counts.groupBy("count").agg(F.count(F.lit(1)).alias("alike")).toArrow()
     table = table.sort_by([("count", "descending")])
 
@@ -189,7 +178,7 @@ def _counted(counts: DataFrame) -> "Counted":
 
 
 def _start(
-    numbers: DataFrame, about: dict[str, Any], checkpoint: str | None, trigger: dict[str, Any]
+    numbers: DataFrame, about: dict[str, Any], checkpoint: str | None, trigger: Mapping[str, Any]
 ) -> tuple[Any, str]:
     """Start the query, and return it with its folder; saved sketches must agree on `about`."""
     if checkpoint is None:
@@ -214,8 +203,6 @@ class _Accumulator:
         self.held: tuple[int, Sketch] | None = None  # the last batch, and the sketch with it
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        from .ordered import surveyed
-
         last, sketch = self.held or self._find(batch.sparkSession, number)
         if number <= last:
             return  # it was taken in before the query died
@@ -232,9 +219,7 @@ class _Accumulator:
         self._save(batch.sparkSession, number, sketch)
         self.held = number, sketch
 
-    def _find(self, spark: Any, number: int) -> tuple[int, "Sketch"]:
-        from ..profile.sketch import Sketch
-
+    def _find(self, spark: Any, number: int) -> tuple[int, Sketch]:
         size = self.about["rows"]
         fresh = -1, self.about, Sketch(size, size // KEYS, self.about["seed"])
         last, about, sketch = _load(spark, self.folder) or fresh
@@ -250,17 +235,15 @@ class _Accumulator:
             )
         return last, sketch
 
-    def _save(self, spark: Any, number: int, sketch: "Sketch") -> None:
+    def _save(self, spark: Any, number: int, sketch: Sketch) -> None:
         """Write the sketch into the slot that does not hold the one before, in any storage."""
         row = (number, json.dumps(self.about), bytearray(sketch.save()))
         frame = spark.createDataFrame([row], SCHEMA).coalesce(1)
         frame.write.mode("overwrite").parquet(_slot(self.folder, number % 2))
 
 
-def _load(spark: Any, folder: str) -> tuple[int, dict[str, Any], "Sketch"] | None:
+def _load(spark: Any, folder: str) -> tuple[int, dict[str, Any], Sketch] | None:
     """Return the latest batch, what it is about, and its sketch; None if there is none."""
-    from ..profile.sketch import Sketch
-
     rows, failed = [], None
     for slot in range(2):
         try:

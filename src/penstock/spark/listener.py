@@ -1,12 +1,14 @@
-"""What is heard of the queries of a session: a listener of Spark, and their figures over time."""
+"""A listener of Spark that keeps the figures of all queries of a session over time."""
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark.sql.streaming.listener import JStreamingQueryListener, StreamingQueryListener
 
 from ..advisor import Advice
 from ..report.history import ENDING, History, Sample, history_folder
@@ -21,8 +23,8 @@ LONGEST = 500  # characters of an error
 KEPT = 20  # queries that have ended
 
 
-class Heard(StreamingQueryListener):
-    """What was heard of the queries."""
+class Listener(StreamingQueryListener):
+    """Hears every progress report and keeps the figures of Penstock's queries."""
 
     def __init__(self, advice: Advice | Mapping[str, Advice] | None, every: float):
         self._advice = advice
@@ -31,78 +33,94 @@ class Heard(StreamingQueryListener):
         self._watched: dict[tuple[str, str], Watched] = {}  # by id of the query, and kind
 
     def watched(self) -> list[Watched]:
-        """Return the queries, in the order in which they were first heard of."""
+        """Return the queries, in the order of their first reports."""
         with self._lock:
             return list(self._watched.values())
 
     def onQueryStarted(self, event: Any) -> None:
-        """Do nothing: which queries are Penstock's is told by their progress."""
+        """Do nothing: only its progress tells whether a query is one of Penstock's."""
 
     def onQueryIdle(self, event: Any) -> None:
         """Do nothing."""
 
     def onQueryProgress(self, event: Any) -> None:
         """Take one report."""
-        progress = event.progress
-        for name, kind in KINDS.items():
-            figures = figures_of(progress, name)
-            if figures:
-                with self._lock:
-                    self._take(progress, kind, figures)
+        self.take(event.progress)
 
     def onQueryTerminated(self, event: Any) -> None:
         """Note that a query has ended, and why."""
         with self._lock:
-            for (name, _), watched in self._watched.items():
-                if name == str(event.id) and watched.history.about["run"] == str(event.runId):
-                    watched.history.about |= _ended(event.exception, watched.latest)
-                    _quietly(watched.history.save)
+            for (query, _), watched in self._watched.items():
+                history = watched.history
+                if (query, history.about["run"]) == (str(event.id), str(event.runId)):
+                    history.about |= _ended(event.exception, watched.latest)
+                    with suppress(OSError):
+                        history.save()
 
-    def _take(self, progress: Any, kind: str, figures: dict[str, Any]) -> None:
-        place = str(progress.id), kind
-        about = {
-            "id": place[0],
-            "run": str(progress.runId),
-            "name": progress.name or f"query {place[0][:8]}",
-            "kind": kind,
-            "state": "running",
-            "error": None,
-        }
+    @property
+    def _jlistener(self) -> Any:
+        """What classic Spark calls; see `_Reports`. Spark Connect sends reports as JSON anyway."""
+        from pyspark import SparkContext
+
+        if not hasattr(self, "_jlistenerobj"):
+            java: Any = SparkContext._jvm
+            self._jlistenerobj = java.PythonStreamingQueryListenerWrapper(_Reports(self))
+        return self._jlistenerobj
+
+    def take(self, progress: Mapping[str, Any]) -> None:
+        """Take one report."""
+        for name, kind in KINDS.items():
+            if figures := figures_of(progress, name):
+                with self._lock:
+                    self._take(progress, kind, figures)
+
+    def _take(self, progress: Mapping[str, Any], kind: str, figures: dict[str, Any]) -> None:
+        place, run = (str(progress["id"]), kind), str(progress["runId"])
         sample = as_sample(progress, figures)
         watched = self._watched.get(place)
-        if watched is None or watched.history.about["run"] != about["run"]:
-            self._forget(str(about["name"]), kind)
+        if watched is None or watched.history.about["run"] != run:
+            name = progress["name"] or f"query {place[0][:8]}"
+            about = {"id": place[0], "run": run, "name": name, "kind": kind}
+            about |= {"state": "running", "error": None}
+            self._forget(name, kind)
             history = History(about, _file(figures.get("checkpoint"), kind))
-            advice = self._advice
-            if isinstance(advice, Mapping):
-                advice = advice.get(str(about["name"]))
+            advice = self._advice.get(name) if isinstance(self._advice, Mapping) else self._advice
             watched = self._watched[place] = Watched(history, sample, advice)
         past = watched.history.samples
         if kind == "join":
             sample["recent"] = recently(past, sample)
         watched.latest = sample
         if not past or sample["at"] - past[-1]["at"] >= self._every:
-            _quietly(lambda: watched.history.add(sample))
+            with suppress(OSError):  # a full disk must not end what serves the page
+                watched.history.add(sample)
 
     def _forget(self, name: str, kind: str) -> None:
         """Drop queries that have ended: one whose name is taken again, and the oldest of many."""
-        ended = [
-            (place, each.history.about)
+        ended = {
+            place: each.history.about
             for place, each in self._watched.items()
             if each.history.about["state"] != "running"
-        ]
-        many = max(0, len(ended) - KEPT)
-        for number, (place, about) in enumerate(ended):
-            if number < many or (about["name"], about["kind"]) == (name, kind):
+        }
+        oldest = [*ended][: max(0, len(ended) - KEPT)]
+        for place, about in ended.items():
+            if place in oldest or (about["name"], about["kind"]) == (name, kind):
                 del self._watched[place]
 
 
-def _quietly(write: Any) -> None:
-    """Write to a history; a full disk must not end what serves the page."""
-    try:
-        write()
-    except OSError:
-        return
+class _Reports(JStreamingQueryListener):
+    """Takes a report over as one text.
+
+    Spark's own bridge asks Java for every number of it, some hundreds of calls for each report.
+    """
+
+    def onQueryStarted(self, jevent: Any) -> None:
+        """Do nothing, as the listener."""
+
+    def onQueryIdle(self, jevent: Any) -> None:
+        """Do nothing, as the listener."""
+
+    def onQueryProgress(self, jevent: Any) -> None:
+        self.pylistener.take(json.loads(jevent.progress().json()))  # type: ignore[attr-defined]
 
 
 def _file(checkpoint: str | None, kind: str) -> Path | None:
@@ -119,14 +137,14 @@ def _ended(error: str | None, latest: Sample) -> dict[str, Any]:
     return {"state": state, "error": text[:LONGEST] or None, "ended": latest["at"]}
 
 
-def as_sample(progress: Any, figures: dict[str, Any]) -> Sample:
+def as_sample(progress: Mapping[str, Any], figures: dict[str, Any]) -> Sample:
     """Return what is kept of one report."""
-    seconds = {name: each / 1000 for name, each in progress.durationMs.items()}
-    began = datetime.fromisoformat(progress.timestamp).timestamp()
-    rates = progress.inputRowsPerSecond, progress.processedRowsPerSecond
+    seconds = {name: each / 1000 for name, each in progress["durationMs"].items()}
+    began = datetime.fromisoformat(progress["timestamp"]).timestamp()
+    rates = [progress.get(f"{what}RowsPerSecond") for what in ("input", "processed")]
     return {
         "at": round(began + seconds.get("triggerExecution", 0.0), 3),
-        "batch": progress.batchId,
+        "batch": progress["batchId"],
         "seconds": seconds,
         "rates": [rate if rate and 0 < rate < float("inf") else 0.0 for rate in rates],
         "figures": figures,
@@ -140,8 +158,8 @@ def recently(past: list[Sample], sample: Sample) -> dict[str, Any] | None:
     is watched across the earlier one counts with more variance than it has since then: the interval
     is rather too wide.
     """
-    far = [each for each in past if sample["at"] - each["at"] >= RECENT]
-    since = far[-1] if far else past[0] if past else None
+    far = (each for each in reversed(past) if sample["at"] - each["at"] >= RECENT)
+    since = next(far, past[0] if past else None)
     if since is None or since["at"] >= sample["at"]:
         return None
     now, then = sample["figures"], since["figures"]
@@ -149,7 +167,7 @@ def recently(past: list[Sample], sample: Sample) -> dict[str, Any] | None:
     def more(name: str) -> float:
         return float(sum(now[name]) - sum(then[name]))
 
-    gone = more("evicted") + more("refused")
+    gone = more("evicted") + more("rejected")
     sums = {
         name: max(0.0, a - b)
         for name, a, b in zip(SUMS, now["recall_sums"], then["recall_sums"], strict=True)

@@ -1,7 +1,4 @@
-"""Work on all cores: worker processes that end with their parent, and how far it has come.
-
-A `Pool` holds the worker processes. They end with their parent; if one is killed, all restart.
-"""
+"""Work on all cores: worker processes that end with their parent; if one is killed, all restart."""
 
 import multiprocessing
 import os
@@ -13,7 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-Progress = Callable[[int, int], None]  # called with how many of how many are done
+from penstock.simulate.comparison import cores
+
 ENDING = (signal.SIGINT, signal.SIGTERM)
 RETRIES = 3  # of what was under way when a worker died
 
@@ -81,13 +79,6 @@ class Pool:
         pool.shutdown(wait=not at_once, cancel_futures=True)
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _end_with_parent() -> None:
     """Watch the parent: a worker whose parent was killed would wait for work forever."""
     parent = multiprocessing.parent_process()
@@ -128,16 +119,3 @@ def _may_handle(number: int) -> bool:
     """Return whether Python handles a signal, and this thread may replace the handler."""
     is_main = threading.current_thread() is threading.main_thread()
     return is_main and callable(signal.getsignal(number))
-
-
-def counting(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """Return a function that reports so many more steps of a total."""
-    done = 0
-
-    def step(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress is not None:
-            progress(done, total)
-
-    return step

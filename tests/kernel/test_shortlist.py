@@ -6,16 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel import suspects as sets
+from penstock.kernel import shortlist as sets
 from penstock.kernel.jit import jit, kernel
 from penstock.kernel.policy import REJECT
+from penstock.kernel.shortlist import Shortlist, make_choose
 from penstock.kernel.slots import make_held
-from penstock.kernel.suspects import Suspects, make_choose
-from tests.naive.policies.suspected import Suspected
+from tests.naive.policies.shortlisted import Shortlisted
 
 
 class State(NamedTuple):
-    suspects: Suspects
+    shortlist: Shortlist
     always: np.ndarray
 
 
@@ -37,15 +37,15 @@ choose_victim = make_choose(score, announce)
 def drive(state, held, budget, out):
     for slot in range(len(out)):
         out[slot] = -2  # there was room
-        if state.suspects.members.size[0] == budget:
+        if state.shortlist.members.size[0] == budget:
             out[slot] = choose_victim(state, held, slot, slot)
             if out[slot] == REJECT:
                 continue
-            sets.discard(state.suspects, out[slot])
-        sets.add(state.suspects, slot)
+            sets.discard(state.shortlist, out[slot])
+        sets.add(state.shortlist, slot)
 
 
-class Twin(Suspected):
+class Twin(Shortlisted):
     def __init__(self, tuples, admit):
         super().__init__(0, None, (), admit)
         self.tuples = tuples
@@ -62,7 +62,7 @@ def run(tuples, budget, always=False):
     held = make_held(len(tuples), 1)
     for slot, (time, rate) in enumerate(tuples):
         held.at[slot]["time"], held.at[slot]["row"], held.at[slot]["born"] = time, rate, slot
-    state = State(sets.make_suspects(len(tuples)), np.array([always]))
+    state = State(sets.make_shortlist(len(tuples)), np.array([always]))
     out = np.zeros(len(tuples), np.int64)
     drive(state, held, budget, out)
     return out.tolist()

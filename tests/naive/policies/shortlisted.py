@@ -1,8 +1,8 @@
 """Policies whose scores move with time, which look at a few held tuples for each eviction.
 
-The first eight in the list are suspects, each with the score it had when it was last looked at. A
-hand looks at the next eight of all; one lower than the highest suspect changes places with it. Then
-the lowest suspect is looked at again and again, until it is one that was the lowest already. Ties:
+The first eight in the list are a shortlist, each with the score it had when it was last looked at.
+A hand looks at the next eight of all; one lower than the highest there changes places with it. Then
+the lowest of it is looked at again and again, until it is one that was the lowest already. Ties:
 the older goes.
 """
 
@@ -14,7 +14,7 @@ SUSPECTS = 8
 LOOKS = 8
 
 
-class Suspected(Policy):
+class Shortlisted(Policy):
     def __init__(self, seed, budget, joins, admit):
         super().__init__(seed, budget, joins)
         self.admit = check_admit(admit)
