@@ -77,9 +77,8 @@ def cases(quick: bool) -> list[Case]:
         made.append(Case("size", f"{rows // times:,} rows", spread, 2_000 // scale, "lru"))
     for batch, memory in ((100_000, 50_000), (10_000, 50_000), (10_000, 500_000)):
         one = Stream("zipf", 40 * batch // scale, batch // scale, zipf.rows, zipf.keys)
-        for place in ("state", "worker"):
-            who = f"cache of {memory // scale:,} rows in the {place}, {batch // scale:,} a batch"
-            made.append(Case("place", who, one, memory // scale, "lru", 20))
+        who = f"cache of {memory // scale:,} rows, {batch // scale:,} a batch"
+        made.append(Case("state", who, one, memory // scale, "lru", 20))
     return made
 
 
@@ -91,7 +90,7 @@ def measure(case: Case, folder: Path, uri: str) -> dict:
         "spark.sql.streaming.numRecentProgressUpdates": 1000,
         "spark.ui.showConsoleProgress": "false",
     }
-    spark = local(cores=PARTITIONS, budget="4g", **settings)
+    spark = local(cores=PARTITIONS, memory="4g", **settings)
     spark.sparkContext.setLogLevel("ERROR")
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     began = time.perf_counter()
@@ -129,8 +128,6 @@ def _contender(case: Case, stream, uri: str):
         return rivals.habit(stream, uri, table, case.memory, PARTITIONS)
     if case.who == "broadcast join":
         return rivals.broadcast(stream, uri, table)
-    if "in the worker" in case.who:
-        return rivals.in_worker(stream, uri, table, case.memory, case.policy)
     relation = Relation(uri, table=table, key="id")
     return lookup(stream, relation, "k", budget=case.memory, policy=case.policy)
 
@@ -139,18 +136,12 @@ def _figures(case: Case, query, done: list) -> dict:
     """Return calls, rows fetched and hits, as far as a contender tells."""
     from bench.lookup_rivals import HABIT
     from penstock.spark import metrics
-    from penstock.spark.metrics import LOOKUP
 
     if case.who == "broadcast join":
         return {}
     if case.who.startswith("lru_cache"):
         asked = sum(batch["observedMetrics"][HABIT]["asked"] for batch in done)
         return {"calls": asked, "rows_fetched": asked, "hit_ratio": 1 - asked / case.stream.events}
-    if "in the worker" in case.who:
-        told = [batch["observedMetrics"][LOOKUP] for batch in done]
-        sums = {name: sum(row[name] for row in told) for name in ("calls", "rows_fetched", "hits")}
-        ratio = sums["hits"] / case.stream.events
-        return {"calls": sums["calls"], "rows_fetched": sums["rows_fetched"], "hit_ratio": ratio}
     told = metrics(query)
     return {
         "calls": told.calls,

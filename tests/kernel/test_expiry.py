@@ -1,4 +1,4 @@
-"""Death in the order of (deadline, birth), against sorting."""
+"""Tuples expire in the order of (deadline, birth): compared with sorting."""
 
 import numpy as np
 from hypothesis import given
@@ -19,7 +19,7 @@ moves = runs(st.tuples(st.integers(0, SLOTS + 1), moments, st.integers(0, 1)))
 
 @kernel
 def drive(expiry, held, ops, dead):
-    """Write down who dies, with a divider after each expiry; return how much was written."""
+    """Write down what expires, with a divider after each expiry; return how much was written."""
     written = 0
     for i in range(len(ops)):
         what, clock, slot, moment = ops[i, 0], ops[i, 1], ops[i, 2], ops[i, 3]
@@ -44,10 +44,10 @@ def drive(expiry, held, ops, dead):
 
 
 def plan(drawn, clocks, ascending):
-    """Return operations and the deaths that they cause.
+    """Return operations, and the slots that expire by them.
 
-    A number that is no slot lets the dead of a clock leave; a slot enters if it is out, and
-    leaves if it is in. With `ascending` nobody dies before who came earlier to the same clock.
+    A number that is no slot expires tuples of a clock; a slot enters if it is out, and leaves if it
+    is in. With `ascending` no tuple expires before one that came earlier to the same clock.
     """
     held, ops, dead = {}, [], []  # held: slot -> (clock, deadline, number of the operation)
     last = [-(2**62)] * clocks
@@ -71,7 +71,7 @@ def plan(drawn, clocks, ascending):
 
 
 def check(drawn, clocks, ascending):
-    # at the end everybody dies who can
+    # at the end every tuple expires that can
     ends = [(SLOTS, FOREVER, clock) for clock in range(clocks)]
     _, ops, dead = plan([*drawn, *ends], clocks, ascending)
     expiring = sum(
@@ -89,7 +89,7 @@ def check(drawn, clocks, ascending):
 
 
 @given(drawn=moves)
-def test_the_dead_leave_by_deadline_and_birth(drawn):
+def test_tuples_expire_by_deadline_and_birth(drawn):
     check(drawn, clocks=1, ascending=False)
 
 
@@ -98,8 +98,8 @@ def test_every_clock_has_its_own_queue(drawn):
     check(drawn, clocks=2, ascending=True)
 
 
-def test_a_straggler_dies_before_those_it_came_after_and_after_its_equals():
-    # 0 waits until 5, 1 until 7; 2 and 3, until 5, come after 7 and are stragglers; 4 never dies
+def test_a_late_deadline_expires_before_greater_ones_and_after_equal_ones():
+    # 0 waits until 5, 1 until 7; 2 and 3, until 5, come after 7 and are late; 4 never expires
     held, expiry, dead = make_held(5, 1), slots.make_expiry(5, 1), np.zeros(9, np.int64)
     enters = [(ENTER, 0, slot, until) for slot, until in enumerate([5, 7, 5, 5, FOREVER])]
     written = drive(expiry, held, np.array([*enters, (EXPIRE, 0, 0, 5)]), dead)
@@ -107,3 +107,18 @@ def test_a_straggler_dies_before_those_it_came_after_and_after_its_equals():
     assert expiry.late.size[0] == 2
     written = drive(expiry, held, np.array([(EXPIRE, 0, 0, 6), (EXPIRE, 0, 0, FOREVER)]), dead)
     assert dead[:written].tolist() == [0, 2, 3, DIVIDER, 1, DIVIDER]
+
+
+@given(deadlines=st.lists(st.tuples(moments, st.integers(0, 1)), max_size=SLOTS))
+def test_late_deadlines_are_counted_before_they_come(deadlines):
+    deadline, clock = np.array(deadlines, np.int64).reshape(-1, 2).T
+    late = slots.count_late(deadline, clock)
+    expiry = slots.make_expiry(SLOTS, 2, late)  # has room for these and no more
+    enters = [(ENTER, clock[i], i, deadline[i]) for i in range(len(deadline))]
+    drive(
+        expiry,
+        make_held(SLOTS, 1),
+        np.array(enters, np.int64).reshape(-1, 4),
+        np.zeros(1, np.int64),
+    )
+    assert expiry.late.size[0] == late == len(expiry.late.node)

@@ -53,7 +53,7 @@ def run_query(made, given, **environment):
         capture_output=True,
         check=False,
     )
-    assert not done.stderr, done.stderr.decode()
+    assert done.returncode == 0, done.stderr.decode()
     return [int(number) for number in done.stdout.split()]
 
 

@@ -34,7 +34,18 @@ PLAIN = 64  # rows taken as plain Python before asking again whether a kernel is
 MOST_PLAIN = 2_048  # and in all by one engine, which then waits,
 PAUSE = 0.02  # looking again after so many seconds
 
+LARGE = 1 << 18  # slots from which on tables grow by an eighth: a half would be mostly unused
+
 _ready: set[Any] = set()  # kernels that this process has compiled or loaded
+
+
+def larger(room: int) -> int:
+    """Return the room of a table that has become too small.
+
+    >>> larger(1000), larger(800_000)
+    (1500, 900000)
+    """
+    return room + room // (2 if room < LARGE else 8)
 
 
 class Resumed(NamedTuple):
@@ -333,7 +344,7 @@ class Engine:
             capacity, most = self._capacity, sum(self._budgets)
             wanted = min(self.held + arrivals, most)
             if wanted > capacity:
-                self._grow(max(wanted, min(capacity * 3 // 2, most)))
+                self._grow(max(wanted, min(larger(capacity), most)))
         self._reserve_states(arrivals)
 
     def _reserve_states(self, arrivals: int) -> None:

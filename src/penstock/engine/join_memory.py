@@ -12,11 +12,12 @@ import numpy as np
 
 from .. import policies
 from ..errors import BadInput
+from ..kernel import slots
 from ..kernel.policy import JOINING, Configured, Setup
 from . import departures, join_kernel, join_upkeep
 from .adapt.chooser import cold_share
 from .adapt.miniatures import Candidate, Columns, candidates
-from .base import NO_LIMIT, Engine
+from .base import NO_LIMIT, Engine, larger
 from .footprint import join_footprint, plain_footprint
 from .join_kernel import BUDGET, NOW, USED, Form, Rows
 from .shares import moved, parts_of, split_budget
@@ -85,10 +86,23 @@ class JoinMemory(Engine):
         return int(self._tables.lanes[:, USED].sum())
 
     def _make_tables(self, capacity: int) -> join_kernel.Tables:
-        return join_upkeep.make_tables(self.form, capacity, self._budgets)
+        return join_upkeep.make_tables(self.form, capacity, self._budgets, late=0)
 
     def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.Tables:
         return join_upkeep.grow_tables(self.form, old, capacity)
+
+    def _reserve(self, arrivals: int) -> None:
+        super()._reserve(arrivals)
+        self._reserve_late(arrivals)
+
+    def _reserve_late(self, arrivals: int) -> None:
+        """Make room for late deadlines; rows that come in order have none, so there may be few."""
+        expiry, capacity = self._tables.expiry, self._capacity
+        wanted, now = int(expiry.late.size[0]) + arrivals, len(expiry.late.node)
+        if now < min(wanted, capacity):
+            room = min(capacity, max(wanted, larger(now)))
+            expiry = slots.with_room_for_late(expiry, room)
+            self._tables = self._tables._replace(expiry=expiry)
 
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
         shape, together = self.form.shape, self.form.together

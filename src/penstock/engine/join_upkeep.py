@@ -26,8 +26,8 @@ from .join_kernel import (
 from .standings import make_standings
 
 
-def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
-    """Return empty tables with room for `capacity` tuples."""
+def make_tables(form: Form, capacity: int, budgets: list[int], late: int | None = None) -> Tables:
+    """Return empty tables with room for `capacity` tuples, `late` of them with late deadlines."""
     shape = form.shape
     lanes = np.zeros((form.lanes, 2), np.int64)
     lanes[:, 1] = budgets
@@ -36,7 +36,7 @@ def make_tables(form: Form, capacity: int, budgets: list[int]) -> Tables:
         held,
         pages.make_stack(0, capacity, capacity),
         _make_index(form, capacity, held),
-        slots.make_expiry(capacity, shape.streams if form.counting else 1),
+        slots.make_expiry(capacity, shape.streams if form.counting else 1, late),
         make_order(capacity if form.rows else 0, shape.streams),
         np.zeros((shape.streams, COUNTS), np.int64),
         np.array([-1 if form.counting else NEVER, 0, 0], np.int64),
@@ -72,7 +72,10 @@ def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
     )
     free = pages.grow_stack(old.pop("free"), capacity)
     expiry = old.pop("expiry")
-    expiry = grown(expiry, slots.make_expiry(capacity, len(expiry.ends)))
+    late = len(expiry.late.node)
+    if form.sized:  # it grows while rows are taken, any of which may be late
+        late += capacity - len(expiry.late.place)
+    expiry = grown(expiry, slots.make_expiry(capacity, len(expiry.ends), late))
     spent = grown(old.pop("spent"), make_order(capacity if form.rows else 0, shape.streams))
     return Tables(held=held, free=free, keys=keys, expiry=expiry, spent=spent, **old)
 

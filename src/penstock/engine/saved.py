@@ -16,6 +16,7 @@ from .. import policies
 from ..errors import BadState
 from ..kernel.order import AFTER, FRONT, NONE
 from ..kernel.policy import CACHING, JOINING, KEEP_ALL, Configured, Policy, grown
+from ..kernel.slots import count_late
 from . import join_upkeep
 from .batch import after
 from .join_kernel import BORN, BUDGET, NOW, Tables
@@ -307,6 +308,13 @@ def _load_tuples(
     return slots
 
 
+def _reserve_late(join: "Join", slots: np.ndarray) -> None:
+    """Make room for the deadlines that will be late when tuples are queued in this order."""
+    held = join._tables.held.at
+    clock = held["stream"][slots] if join.form.counting else np.zeros(len(slots), np.int8)
+    join._reserve_late(count_late(held["deadline"][slots], clock))
+
+
 def _rebuild(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound: bool) -> None:
     """Let the policy go on, or meet the tuples anew; evict what is too much."""
     tables = join._tables
@@ -319,6 +327,8 @@ def _rebuild(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, boun
     if known:
         tables.held.standing[slots] = saved["held.standing"]
         spent = slots[saved["spent"]]
+    _reserve_late(join, slots)
+    tables = join._tables
     policy, states = join._any_hooks()
     rebuild = join_upkeep.compile_rebuild(policy, join.form)
     now = int(tables.marks[NOW])

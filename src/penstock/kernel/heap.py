@@ -17,15 +17,16 @@ ABSENT = -1
 class Heap(NamedTuple):
     """Nodes by position in the heap; positions by slot."""
 
-    node: np.ndarray  # [capacity] of (score, due, stamp, slot)
+    node: np.ndarray  # [room] of (score, due, stamp, slot)
     place: np.ndarray  # int32[capacity]: where a slot stands, or ABSENT
     size: np.ndarray  # int64[1]
 
 
-def make_heap(capacity: int, dtype: type = np.float64) -> Heap:
-    """Return an empty heap whose scores are of `dtype`."""
+def make_heap(capacity: int, dtype: type = np.float64, room: int | None = None) -> Heap:
+    """Return an empty heap whose scores are of `dtype`, with room for all slots or for so many."""
     node = np.dtype([("score", dtype), ("due", np.int64), ("stamp", np.int64), ("slot", np.int64)])
-    return Heap(zeros(capacity, node), full(capacity, ABSENT, np.int32), np.zeros(1, np.int64))
+    nodes = zeros(capacity if room is None else min(room, capacity), node)
+    return Heap(nodes, full(capacity, ABSENT, np.int32), np.zeros(1, np.int64))
 
 
 @jit

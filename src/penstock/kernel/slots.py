@@ -23,7 +23,7 @@ import numpy as np
 
 from . import heap, keymap
 from .jit import jit
-from .pages import full, make_stack, pop, push, zeros
+from .pages import copied, full, make_stack, pop, push, zeros
 
 FOREVER = np.iinfo(np.int64).max  # the deadline of a tuple that never expires
 LINE = 64  # bytes in a cache line
@@ -204,10 +204,31 @@ class Expiry(NamedTuple):
     late: heap.Heap
 
 
-def make_expiry(capacity: int, clocks: int) -> Expiry:
-    """Return empty queues for `capacity` slots."""
+def make_expiry(capacity: int, clocks: int, late: int | None = None) -> Expiry:
+    """Return empty queues for `capacity` slots, of which `late` fit into the heap; None: all."""
     ends = np.tile(np.array([NONE, NONE, 0], np.int64), (clocks, 1))
-    return Expiry(ends, heap.make_heap(capacity, np.int64))
+    return Expiry(ends, heap.make_heap(capacity, np.int64, late))
+
+
+def count_late(deadline: np.ndarray, clock: np.ndarray) -> int:
+    """Return how many tuples enter the heap if all are queued in this order, with no other.
+
+    >>> count_late(np.array([5, 7, 6, 1, FOREVER, 8]), np.array([0, 0, 0, 1, 0, 0]))
+    1
+    """
+    count = 0
+    for each in np.unique(clock):
+        mine = deadline[(clock == each) & (deadline != FOREVER)]
+        count += int((mine < np.maximum.accumulate(mine)).sum())
+    return count
+
+
+def with_room_for_late(expiry: Expiry, room: int) -> Expiry:
+    """Return the queues with a heap for at least so many."""
+    node = expiry.late.node
+    if room <= len(node):
+        return expiry
+    return expiry._replace(late=expiry.late._replace(node=copied(node, room)))
 
 
 @jit
