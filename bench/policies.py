@@ -141,8 +141,9 @@ def run_beside(
     """Measure this checkout and another one by turns, and return the report."""
     report: dict = {"beside": str(folder), "length": length, "joining": {}, "caching": {}}
     here, there = (turns.Checkout(each, length) for each in (turns.HERE, folder))
-    chosen = [p for p in policies.BUILT_IN if p.name in names]
     try:
+        both = there.ask("known")
+        chosen = [p for p in policies.BUILT_IN if p.name in names and p.name in both]
         with Progress(console=console) as progress:
             task = progress.add_task("by turns", total=len(chosen) * len(budgets))
             for policy in chosen:

@@ -85,6 +85,13 @@ class Orders:
         self.length = length
         self.joins, self.keys = joining_trace(length), caching_trace(length)
 
+    def known(self) -> list[str]:
+        """Return the names of the policies that this checkout has."""
+        from penstock import policies
+
+        built_in = getattr(policies, "BUILT_IN", None) or policies.ALL  # as it was called before
+        return [policy.name for policy in built_in]
+
     def prepare(self, problem: str, policy: str, budget: int, rows: int | None) -> tuple[int, int]:
         """Fill an engine with so many rows, or for some seconds; return how many, and a stretch."""
         from penstock import Join, Lookup

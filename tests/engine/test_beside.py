@@ -11,7 +11,7 @@ from penstock import policies
 from penstock.engine import Join, Lookup, base, beside, warm
 from penstock.kernel import jit as jits
 from penstock.kernel.policy import CACHING, JOINING
-from tests.marks import compiled_only
+from tests.marks import compiled_only, some
 from tests.patience import until
 from tests.recount import recount
 
@@ -64,9 +64,14 @@ def engines(problem):
     return [(problem, each.name) for each in policies.BUILT_IN if problem in each.problems]
 
 
+OFTEN = [(JOINING, name) for name in ("heeb", "lba", "prob", "rate")]
+OFTEN += [(CACHING, name) for name in ("lhd", "lru", "wtinylfu")]
+
+
 @compiled_only
-@pytest.mark.parametrize(("problem", "policy"), engines(JOINING) + engines(CACHING))
-def test_every_policy_does_the_same_as_plain_python(problem, policy, monkeypatch, request):
+@pytest.mark.parametrize("engine", some(engines(JOINING) + engines(CACHING), OFTEN), ids="-".join)
+def test_every_policy_does_the_same_as_plain_python(engine, monkeypatch, request):
+    problem, policy = engine
     make = Lookup if problem == CACHING else Join
     given = {} if problem == CACHING else {"within": 50}
     compiled = take(make(policy, 20, **given))

@@ -471,14 +471,8 @@ def assert_plausible(how, match, rows, found, within):
 
 
 @long
-@pytest.mark.parametrize(
-    ("how", "match"),
-    [
-        ("full", "all"),
-        pytest.param("anti", "all", marks=pytest.mark.slow),  # all policies of auto are compiled
-        pytest.param("left", "first", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow  # all policies of auto are compiled
+@pytest.mark.parametrize(("how", "match"), [("full", "all"), ("anti", "all"), ("left", "first")])
 def test_nothing_is_lost_when_auto_changes_policies_and_the_budget_changes(how, match):
     rng = np.random.default_rng(5)
     n, within = 60_000, (-300, 2500)

@@ -249,6 +249,7 @@ assert set(figures.in_force.buckets) == {"newest"}, figures.in_force
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_it_joins_on_spark(installed):
     said(run(ON_SPARK, installed))

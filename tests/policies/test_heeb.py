@@ -82,7 +82,6 @@ def test_joins_as_its_twin(kind, seed, budget, alpha):
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), budget=st.integers(1, 6), alpha=st.sampled_from([1.5, 2.5]))
 def test_caches_as_its_twin(kind, seed, budget, alpha):
     models, _ = PAIRS[kind]

@@ -36,6 +36,7 @@ def test_progress_tells_every_replay():
     assert told == [(0, 4), (1, 4), (2, 4), (4, 4)]
 
 
+@pytest.mark.slow
 def test_none_given_means_all():
     made = compare(Scenario(Generated("tower", 60), "caching", 5), ())
     assert [each.policy.name for each in made.policies] == suitable(made.scenario)

@@ -64,9 +64,8 @@ def test_every_kind_and_budget_with_restarts(spark, tmp_path, how, share):
     assert archives.exact(spark, tmp_path) == truth(spark, sides, how)
 
 
-@pytest.mark.parametrize(
-    "how", [how if how == "full" else pytest.param(how, marks=pytest.mark.slow) for how in HOWS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", HOWS)
 def test_from_the_inputs_step_by_step(spark, tmp_path, how):
     """Nothing is archived; each step corrects what lies between two watermarks, once."""
     corrections = []
@@ -200,6 +199,7 @@ def test_killed_again_and_again(spark, tmp_path, how, kills):
     assert archives.exact(spark, tmp_path) == truth(spark, sides, how)
 
 
+@pytest.mark.slow
 def test_what_is_refused(spark, tmp_path):
     sides = archives.draw(tmp_path, seed=5, count=40, parts=1)
     streams = [files.stream(spark) for files in sides]
@@ -263,6 +263,7 @@ def test_what_is_refused(spark, tmp_path):
             reconcile(spark, archive, **options)
 
 
+@pytest.mark.slow
 def test_what_is_refused_of_the_inputs(spark, tmp_path):
     sides = archives.draw(tmp_path, seed=5, count=40, parts=1)
     archives.run(spark, tmp_path, sides, "inner", archive="inputs", budget=5)

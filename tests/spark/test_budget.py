@@ -82,6 +82,7 @@ def test_the_rows_of_the_local_engine(spark, tmp_path, policy):
     assert sum(found.values()) < sum(exact.values())
 
 
+@pytest.mark.slow
 def test_bytes_and_halves(spark, tmp_path):
     rng = random.Random(7)
     sides = [Files(tmp_path / side, "k string, ts timestamp, s string") for side in "ab"]

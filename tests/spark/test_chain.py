@@ -47,7 +47,8 @@ def summed(frame):
     return windows.select("k", F.window_time("window").alias("ts"), "v")
 
 
-@pytest.mark.parametrize("before", [pytest.param(deduplicated, marks=pytest.mark.slow), summed])
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [deduplicated, summed])
 def test_what_comes_before(spark, tmp_path, frames, before):
     left, right = before(frames[0]), frames[1]
     run(own_join(left, right, ["k"]), tmp_path, "own")
@@ -101,6 +102,7 @@ def test_what_comes_after(spark, tmp_path, bare, name):
     assert sum(expected.values()) > least
 
 
+@pytest.mark.slow
 def test_a_chain_goes_on_after_a_restart(spark, tmp_path):
     rng = random.Random(2)
     sides = [Files(tmp_path / name, "k int, ts timestamp, v int") for name in "ab"]

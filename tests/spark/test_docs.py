@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.marks import some
+
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +23,7 @@ PAGES = [
     "docs/simulate.md",
 ]
 
+LONG = ("docs/join.md", "docs/archive.md", "docs/quickstart.md")  # a minute each
 TAKE_STREAMS = ("README.md", "docs/index.md")
 
 
@@ -41,7 +44,7 @@ def streams(spark, folder: Path) -> dict:
     }
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", some(PAGES, {*PAGES} - {*LONG}))
 def test_every_block_runs(spark, page, tmp_path):
     names = streams(spark, tmp_path) if page in TAKE_STREAMS else {}
     found = blocks(page)

@@ -31,6 +31,7 @@ def test_clicks_and_impressions(spark, tmp_path):
     assert 0 < few.rows_matched[1] < exact.rows_matched[1]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_notebook_of_clicks_and_impressions(spark, monkeypatch):
     monkeypatch.chdir(EXAMPLES)

@@ -92,8 +92,23 @@ def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
             same(score, round(1 + total[f"more_{name}"] / beside, 4) if beside else None)
 
 
-def test_a_micro_batch_without_a_bucket_has_no_figures(spark):
-    [figures] = joined(spark, [[(None, None)]])
+def test_the_figures_of_an_exact_join_are_those_of_one_that_lost_nothing(spark):
+    rng = np.random.default_rng(5)
+    counters = dict.fromkeys(counter_names(2), 0.0)
+    counters |= {name: float(rng.integers(1, 9)) for name in ("arrived_0", "held", "matched")}
+    names, cases = counter_names(2), [[(counters, None)] * 2]
+    exact = finished(spark, names, join_figures(2, exact=True), cases)
+    assert exact == finished(spark, names, join_figures(2), cases)
+    [before] = finished(
+        spark, names, join_figures(2, exact=True), [[(counters | {"gone": 3.0}, None)]]
+    )
+    assert [before[f"recall{end}"] for end in ("", "_low", "_high")] == [None, 0.0, 1.0]
+    assert before["row_recall"] == [None, None]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_micro_batch_without_a_bucket_has_no_figures(spark, exact):
+    [figures] = finished(spark, counter_names(2), join_figures(2, exact), [[(None, None)]])
     told = {name for name, value in figures.items() if value not in (None, [], [None, None])}
     assert told == {"query"}
     assert figures_of({"observedMetrics": {"penstock": figures}}, "penstock") == {}

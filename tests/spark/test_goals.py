@@ -93,6 +93,7 @@ def test_a_note_says_where_hot_keys_make_most_of_the_pairs():
     assert not better.note
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_goal_on_spark(spark, tmp_path):
     rng = np.random.default_rng(6)

@@ -26,6 +26,7 @@ def test_a_group_is_the_local_engine(budget):
         assert outcome.totals["shadow_certain"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_two_joins_on_spark(spark, tmp_path):
     rng = random.Random(1)

@@ -467,6 +467,7 @@ def test_left_join_killed_and_started_anew(spark, tmp_path):
     assert metrics(query).matches + metrics(query).unmatched[0] == sum(found.values())
 
 
+@pytest.mark.slow
 def test_another_kind_of_join_is_refused_by_the_checkpoint(spark, tmp_path):
     sides = write(tmp_path, seed=3, count=60, files=1)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from tests.marks import some
 from tests.patience import until
 from tests.spark.broker import Missing, broker
 from tests.spark.processes import in_mid_batch, kill, start
@@ -107,7 +108,7 @@ def consumed(folder: Path, sink: str) -> int:
     return sum(sum(topic.values()) for topic in topics)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", some([1, 3, 20], [1]))
 def test_program_is_killed_in_the_middle_of_micro_batches(spark, kafka, tmp_path, kills):
     images, log, program = tmp_path / "images", tmp_path / "log", tmp_path / "pipeline.py"
     images.mkdir(mode=0o700)

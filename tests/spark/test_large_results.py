@@ -169,6 +169,7 @@ def test_a_bucket_whose_rows_make_many_segments_finds_the_same(monkeypatch):
 # ------------------------------------------------------- the operator
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_more_results_than_may_wait_in_a_worker(spark, tmp_path):
     """More than 64 MB from one micro-batch: all rows arrive, and are counted once."""

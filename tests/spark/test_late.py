@@ -67,6 +67,7 @@ def test_late_rows_across_a_restart(spark, tmp_path):
     assert sum(told.late) > 10
 
 
+@pytest.mark.slow
 def test_a_row_of_the_year_9999(spark, tmp_path):
     """It moves the watermark so far that all that comes later is late, as it does in Spark."""
     rng = random.Random(2)

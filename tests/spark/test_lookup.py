@@ -128,6 +128,7 @@ def test_keys_of_two_columns_and_a_function(spark):
     assert all(row.label == f"{row.shop}-{row.number}" for row in found)
 
 
+@pytest.mark.slow
 def test_changes_reach_the_cache(spark, tmp_path):
     path = tmp_path / "shop.db"
     uri = write_table(path, customers(5))
@@ -252,6 +253,7 @@ def server(tmp_path_factory):
     server.cleanup()
 
 
+@pytest.mark.slow
 @needs_postgres
 def test_a_database_that_goes_away_and_comes_back(spark, tmp_path, server):
     """It fails with a clear sentence; from the checkpoint it goes on, nothing lost or doubled."""

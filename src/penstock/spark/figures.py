@@ -26,6 +26,7 @@ RENAMED = {"null": "null_keys", "asked": "keys_asked", "fetched": "rows_fetched"
 RENAMED_THIN = {"null_key": "null_keys", "null_time": "null_times", "bytes": "bytes_held"}
 RECALL = {"recall": value, "recall_low": low, "recall_high": high}
 HOTTEST = "hottest array<struct<share: double, key: string>>, pairs array<double>"
+IN_FORCE = "struct<buckets: map<string, bigint>, scores: map<string, double>, switches: bigint>"
 TINY = 1e-300
 QUANTILES = {"staleness_p50": 0.5, "staleness_p99": 0.99}
 
@@ -103,25 +104,59 @@ def _observed(packets: DataFrame, name: str, figures: Figures) -> DataFrame:
 def observed_join(packets: DataFrame, plan: JoinPlan) -> DataFrame:
     """Let the progress of a query carry the figures of a join."""
     facts = {"goal": F.lit(plan.goal)} | _facts(plan)
-    return _observed(packets, JOIN, join_figures(len(plan.inputs)) | facts)
+    return _observed(packets, JOIN, join_figures(len(plan.inputs), plan.budget is None) | facts)
 
 
-def join_figures(inputs: int) -> Figures:
-    """Return the figures of a join; an array holds one number per input."""
+def join_figures(inputs: int, exact: bool = False) -> Figures:
+    """Return the figures of a join; an array holds one number per input.
+
+    Those of an `exact` join, which has no budget, are simple sums: nothing is evicted, no policy is
+    in force, and recall is 1. If an earlier run had a budget, what that lost is not told any more.
+    """
     counted = Counted(counter_names(inputs))
 
     def each_input(name: str) -> Column:
         return F.array(*(counted.whole(f"{name}_{stream}") for stream in range(inputs)))
 
     share = counted.counter("share").cast("bigint")
-    told = F.collect_list(F.from_json("hottest", HOTTEST))
     return {
         **{RENAMED.get(name, name): each_input(name) for name in (*COUNTED, "rows_matched")},
         "null_times": counted.whole("no_time"),
         "matches": counted.whole("matched"),
         **_held(counted),
-        **_recalls(counted, inputs),
         "shares": F.array(F.min(share), F.max(share)),
+        **(_exact(counted, inputs) if exact else _bounded(counted, inputs)),
+    }
+
+
+def _exact(counted: Counted, inputs: int) -> Figures:
+    """Return what there is to tell of an exact join; null where no bucket was called."""
+    gone = F.sum(counted.counter("gone"))
+
+    def always(value: Column, kind: str) -> Column:
+        return F.when(gone.isNotNull(), value).cast(kind)
+
+    lost = gone > 0.0  # by an earlier run, which had a budget
+    recalls = {
+        "recall": F.when(~lost, 1.0),
+        "recall_low": F.when(lost, 0.0).when(~lost, 1.0),
+        "recall_high": always(F.lit(1.0), "double"),
+    }
+    return {
+        **recalls,
+        **{f"row_{name}": F.array(*[each] * inputs) for name, each in recalls.items()},
+        "in_force": always(F.struct(F.create_map(), F.create_map(), F.lit(0)), IN_FORCE),
+        "hottest": always(F.array(), "array<struct<share: double, key: string>>"),
+        "hot_pairs": F.lit(None).cast("double"),
+        "recall_sums": always(F.array(*[F.lit(0.0)] * len(SUMS)), "array<double>"),
+    }
+
+
+def _bounded(counted: Counted, inputs: int) -> Figures:
+    """Return what there is to tell of a join under a budget."""
+    told = F.collect_list(F.from_json("hottest", HOTTEST))
+    return {
+        **_recalls(counted, inputs),
         "in_force": _in_force(JOINING, counted),
         "hottest": F.slice(F.sort_array(F.flatten(told["hottest"]), asc=False), 1, TOLD),
         "hot_pairs": F.try_divide(_most(told["pairs"]), F.sum(counted.counter("matched"))),

@@ -32,6 +32,7 @@ def finish(process):
     return process.returncode, stdout, stderr
 
 
+@pytest.mark.slow
 def test_the_example_is_checked_interrupted_and_goes_on(tmp_path):
     folder = tmp_path / "shop"
     made = CliRunner().invoke(app, ["init", str(folder)])

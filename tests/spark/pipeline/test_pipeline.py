@@ -212,6 +212,7 @@ def test_the_plan_names_columns_and_no_secrets(spark, data, tmp_path, monkeypatc
     assert plan["spark"] == {"hadoop": {"fs": {"s3a": {"secret": {"key": "***"}}}}}
 
 
+@pytest.mark.slow
 def test_it_ends_after_the_batch_and_goes_on_from_there(spark, tmp_path):
     text = """
 [source.ticks]
