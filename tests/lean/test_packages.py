@@ -193,6 +193,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_auto_goes_on_where_a_package_was_removed(installed, tmp_path):
     code = RESTORED.format(file=str(tmp_path / "state.npz"))
     again = "import sys; sys.argv = ['', 'restore']" + code

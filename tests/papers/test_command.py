@@ -3,6 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from papers import program
@@ -70,6 +71,7 @@ def test_pages_of_docs_are_written_from_a_folder_of_results(tmp_path, monkeypatc
     assert (docs / "images" / "which-policy.png").exists()
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_module_with_workers_and_continues_where_it_stopped(tmp_path):
     command = [sys.executable, "-m", "papers", "reproduce", "heeb-16", "--quick", "--json"]
     for _ in range(2):

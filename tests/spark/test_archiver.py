@@ -142,6 +142,7 @@ def test_other_policies(policy):
         check("inner", 40, 12, seed, policy=policy, count=300)
 
 
+@pytest.mark.slow
 def test_a_budget_in_bytes_holds_the_filter_too():
     plan = make_plan(budget=60_000, in_bytes=True, archived=True, policy="clock")
     bare = replace(plan, archived=False)

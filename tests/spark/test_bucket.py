@@ -117,6 +117,7 @@ def test_a_burst_after_calm():
         assert outcome.totals["held"] <= 300
 
 
+@pytest.mark.slow
 def test_a_million_rows_expire_at_once():
     rng = np.random.default_rng(5)
     run = Run(make_plan(budget=1_200_000, within=10))

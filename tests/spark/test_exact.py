@@ -215,6 +215,7 @@ def test_frames_without_rows(spark):
     assert join(frame, frame, on="k", time="ts", within="1 second").collect() == []
 
 
+@pytest.mark.slow
 def test_three_frames_at_once(spark, tmp_path):
     rng = random.Random(3)
     names = "abc"

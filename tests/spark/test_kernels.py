@@ -12,6 +12,7 @@ from penstock.engine import beside
 from penstock.kernel import jit as jits
 from penstock.spark.runtime import rehearsal
 from penstock.spark.runtime.kernels import Kernels
+from tests.marks import some
 from tests.spark.plans import make_plan
 
 pytestmark = pytest.mark.skipif(
@@ -107,7 +108,10 @@ def test_after_a_rehearsal_a_query_needs_no_other_kernel(given):
     assert more <= (given.get("policy") == "auto")
 
 
-@pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "local-cluster[2,1,1024]"])
+MASTERS = ["spark://host:7077", "yarn", "local-cluster[2,1,1024]"]
+
+
+@pytest.mark.parametrize("master", some(MASTERS, MASTERS[:1]))
 def test_another_machine_compiles_nothing(master, tmp_path):
     made = rehearsal.join_kernels(make_plan(**PLAN), session(master))
     assert made.sent.kind == jits.machine_kind()

@@ -46,6 +46,7 @@ def test_with_all_rows_watched_the_lost_ones_are_known(delay, within, seed):
     assert sum(truth) > 0
 
 
+@pytest.mark.slow
 def test_a_sample_is_right_on_average():
     errors, size = [], []
     for seed in range(150):
