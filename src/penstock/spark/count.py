@@ -25,7 +25,7 @@ from .frames import (
     refuse_stream,
 )
 from .runtime.arrow import from_ipc, to_ipc
-from .runtime.packets import freeze_memory, partition
+from .runtime.packets import end_task, partition
 from .session import check_workers
 
 SCHEMA = "place long, packet binary"
@@ -86,7 +86,7 @@ def _counter(epsilon: str) -> Callable:
                 known = _keep(counter.save()["key"], known, pa.Table.from_batches([batch]))
         if known is not None:
             yield pa.record_batch({"place": [partition()], "packet": [_pack(counter, known)]})
-        freeze_memory()
+        end_task()
 
     return partial
 

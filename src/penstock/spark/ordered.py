@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from ..profile.sketch import Arrays, Plan, Survey, pack, survey, take, unpack
 from .keyed import KEY, TIME
-from .runtime.packets import freeze_memory, partition
+from .runtime.packets import end_task, partition
 from .session import partitions
 
 ROW = "row"
@@ -43,7 +43,7 @@ def _survey_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         kinds = [pa.int64(), pa.int64(), kind, kind, kind]
         arrays = [pa.array([value], kind) for value, kind in zip(found, kinds, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, names=list(Survey._fields))
-    freeze_memory()
+    end_task()
 
 
 def collected(rows: DataFrame, plan: Plan, first: int) -> list[Arrays]:
@@ -74,7 +74,7 @@ def _taker(plan: Plan) -> Callable:
             packet = pack(take(plan, key, time, first))
             first += len(key)
             yield pa.record_batch({"part": [part], "chunk": [number], "packet": [packet]})
-        freeze_memory()
+        end_task()
 
     return read
 

@@ -25,7 +25,7 @@ from .bucket import Bucket, MicroBatch, Packet, micro_batch
 from .image import Image, image_folder, owner_of, sweep
 from .journal import VERSION, Journal, Version
 from .kernels import Kernels
-from .packets import PACKED, freeze_memory
+from .packets import PACKED, end_task
 
 SCHEMA = "join int, packet binary, counters array<double>, hottest string"
 ARROW = pa.schema(
@@ -101,7 +101,7 @@ class Processor(StatefulProcessor):
 
     def close(self) -> None:
         """End a task."""
-        freeze_memory()
+        end_task()
 
     def _watermark(self, timers: Any) -> int | None:
         """Return the watermark in microseconds, None where there is none.
@@ -225,7 +225,7 @@ def _stateless(work: Work) -> Callable:
             yield pa.RecordBatch.from_pydict(_columns(packet), ARROW)
         last = _last(NOTHING, bucket.report(0), None, work.counters)
         yield pa.RecordBatch.from_pydict(last, ARROW)
-        freeze_memory()
+        end_task()
 
     return finish
 
