@@ -52,6 +52,7 @@ def test_no_policy_beats_hindsight(workload, few):
         assert max(others) <= opt <= run[0].full
 
 
+@pytest.mark.slow
 def test_no_cache_beats_hindsight():
     scenario = Scenario(Generated("zipf", 2000), "caching", 10)
     for run in compare(scenario, [*suitable(scenario), "lfd"], runs=2).runs:

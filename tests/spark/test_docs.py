@@ -23,7 +23,7 @@ PAGES = [
     "docs/simulate.md",
 ]
 
-LONG = ("docs/join.md", "docs/archive.md", "docs/quickstart.md")  # a minute each
+LONG = ("docs/join.md", "docs/archive.md", "docs/lookup.md", "docs/quickstart.md")
 TAKE_STREAMS = ("README.md", "docs/index.md")
 
 

@@ -49,12 +49,8 @@ KEYS = {
 }
 
 
-OFTEN = ("struct",)  # the others are much like it
-
-
-@pytest.mark.parametrize(
-    "kind", [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.slow) for kind in KEYS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KEYS)
 def test_keys_of_any_type_in_streams_with_stops(spark, tmp_path, kind):
     rng = random.Random(kind)
     columns, draw = KEYS[kind]

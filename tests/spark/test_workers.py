@@ -27,8 +27,9 @@ spark.stop()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["classic", pytest.param("connect", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["classic", "connect"])
 def test_a_python_without_pyarrow(tmp_path, kind):
     venv.create(tmp_path / "bare", with_pip=False)
     bare = str(tmp_path / "bare" / "bin" / "python")
