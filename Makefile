@@ -40,7 +40,7 @@ chromium: ## find Chromium and its driver, or install them (apt-get, where root)
 kafka: setup ## find a Kafka broker and Spark's connector, or fetch them (Maven); without them their tests are skipped
 	@scripts/kafka.sh >/dev/null || true
 
-test: setup java mosquitto prometheus chromium kafka lint ## lint, then all tests but the slow ones (a quarter of an hour on 2 cores)
+test: setup java mosquitto prometheus chromium kafka lint ## lint, then all tests but the slow ones (18 minutes on 2 cores with nothing compiled yet)
 	@echo "== tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow and not spark and not uncompiled"
 ifneq ($(KERNELS),)

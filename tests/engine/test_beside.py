@@ -199,7 +199,7 @@ def test_what_another_process_has_asked_for_is_waited_for_while_its_compiler_liv
     here = beside.os.getpid()  # stands for the compiler
     beside.rely_on(beside.Elsewhere(here, frozenset([repr(NOTHING)])))
     assert beside.is_compiled_beside(NOTHING)
-    assert not beside.is_compiled_beside(FAILS), "nobody was asked for it"
+    assert not beside.is_compiled_beside(FAILS), "no process was asked for it"
 
 
 def no_process(*_, **__):
