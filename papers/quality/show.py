@@ -9,7 +9,7 @@ from .summary import PARTS, Quality
 
 
 def standings(found: Quality, caching: bool) -> Table:
-    """Return who stands where, the best on average first."""
+    """Return the ranking, the best on average first."""
     later = {each.configuration: each for each in found.standings("after", caching)}
     table = Table(
         title=f"{TITLES[caching].lower()}: results, of those of the best configuration",

@@ -1,4 +1,4 @@
-"""What the cells say together: shares of the best there can be, and who stands where.
+"""What the cells say together: shares of the best there can be, and the ranking.
 
 A *configuration* is a policy and a layout. On a stream, in a memory, the best configuration with
 hindsight is the measure for all others; `auto` does not count as one of those.

@@ -82,7 +82,7 @@ def safe_to_discard(ecbs: ArrayLike, surplus: int, *, slack: float = 0.0) -> Int
 def _sizes(ecbs: ArrayLike, slack: float) -> tuple[Ints, Truths]:
     """Return an order of the ECBs, and for each size whether the first so many are dominated.
 
-    If there is a dominated subset of a size, the first ones by sum are one: who dominates has the
+    If there is a dominated subset of a size, the first ones by sum are one: what dominates has the
     larger sum, or else is the same. So one order serves all sizes.
     """
     table = np.asarray(ecbs, np.float64)

@@ -1,4 +1,4 @@
-"""Rows that are dropped as they come: who, how many, and that nobody ever hears of them."""
+"""Rows that are dropped as they come: which, how many, and that nothing else sees them."""
 
 import numpy as np
 import pytest

@@ -50,7 +50,7 @@ def test_a_newcomer_takes_the_place_of_the_row_it_makes_spent():
 
 
 def test_a_row_that_waits_is_not_spent():
-    # nobody has matched: row 3 pushes out the oldest, although row 1 is not the newest
+    # nothing has matched: row 3 pushes out the oldest, although row 1 is not the newest
     join = Join("fifo", 3, within=100, goal="rows")
     join.push(side=[0, 0, 0, 0], key=[8, 7, 7, 7], time=range(4))
     assert join.held_rows.tolist() == [1, 2, 3]

@@ -36,7 +36,7 @@ def moves(scores):
 
 
 def plan(drawn):
-    """Return operations, their scores, and who is lowest after each; at the end all are drained."""
+    """Return operations, their scores, and the lowest after each; at the end all are drained."""
     held, ops, scores, lowest = {}, [], [], []
 
     def do(what, slot, stamp, score):

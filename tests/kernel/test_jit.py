@@ -104,7 +104,7 @@ def test_compiled_once_and_again_only_after_an_edit(tmp_path):
     shutil.copytree(
         source, library / "penstock", ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
     )
-    # row 2 pushes out row 0, so row 3 meets nobody and pushes out row 1
+    # row 2 pushes out row 0, so row 3 meets nothing and pushes out row 1
     oldest_goes = {"rows": [], "held": [2, 3]}
     assert run_join(library, base) == oldest_goes | {"loaded": 0, "compiled": 1}
     kept = listing(base)

@@ -49,18 +49,18 @@ def seated(tuples):
 
 
 def check(tuples, joins, cuts, scale=10, pace=None):
-    """Count as the twin does, comparing everybody's worth at every cut, and saving there."""
+    """Count as the twin does, comparing all worths at every cut, and saving there."""
     held, counts = seated(tuples), keycounts.make_counts(Shape(joins), scale)
     twin = ArrivalCounts(joins, scale)
     if pace is not None:
         counts, twin.life = counts._replace(pace=np.array([pace])), 64 * pace
-    everybody = [Tuple(stream, keys, 0, FOREVER, 0) for stream, keys in tuples]
+    every = [Tuple(stream, keys, 0, FOREVER, 0) for stream, keys in tuples]
     out = np.zeros((len(tuples), 2))
     for first, last in zip([0, *cuts], [*cuts, len(tuples)], strict=True):
         drive(counts, held, first, last, out)
-        for each in everybody[first:last]:
+        for each in every[first:last]:
             twin.add(each)
-        others = [twin.on_other_legs(each) for each in everybody]
+        others = [twin.on_other_legs(each) for each in every]
         expected = [[sum(map(prod, legs)), sum(map(sum, legs))] for legs in others]
         assert out.tolist() == expected
         counts = restored(counts)

@@ -76,7 +76,7 @@ def test_who_came_first_to_a_rung_leaves_it_first():
 
 def test_when_the_highest_are_gone_the_next_are_the_highest():
     # 0 has 1, 1 has 2, and 2 and 3 have 3, each starting with the highest; when 2 and 3 leave,
-    # whoever comes next starts with 2
+    # the next one starts with 2
     ops = [(ENTER, 0), (CLIMB, 0), (ENTER, 1), (CLIMB, 1), (ENTER, 2), (CLIMB, 2), (ENTER, 3)]
     ops += [(LEAVE, 2), (LEAVE, 3), (ENTER, 4)]
     out = np.zeros((len(ops), 2), np.int64)
@@ -90,7 +90,7 @@ def test_the_percentile_counts_from_below():
     enters = [(ENTER, slot) for slot in range(4)]
     for percentile, credit in ((0.0, 0), (0.49, 1), (0.5, 2), (0.75, 3), (1.0, 3)):
         ladder = ladders.make_ladder(5, percentile)
-        ops = np.array([*enters, *climbs, (ENTER, 4)])  # all enter at 0, as nobody has climbed
+        ops = np.array([*enters, *climbs, (ENTER, 4)])  # all enter at 0, as none has climbed
         out = np.zeros((len(ops), 2), np.int64)
         drive(ladder, ops, out)
         assert out[-1].tolist() == [0, credit]

@@ -64,7 +64,7 @@ def memory(tuples, seed, newcomer=(0, 0, 10), always=False):
 
 
 def run(tuples, seed, times):
-    """Return who is lowest at each time, and the dice afterwards."""
+    """Return the lowest at each time, and the dice afterwards."""
     state, held = memory(tuples, seed)
     out, worth = np.zeros(len(times), np.int64), np.zeros(len(times))
     find(state, held, np.array(times, np.int64), out, worth)
@@ -72,7 +72,7 @@ def run(tuples, seed, times):
 
 
 def victims(tuples, seed, times, newcomer, always=False):
-    """Return who makes room at each time, and the dice afterwards."""
+    """Return the victim at each time, and the dice afterwards."""
     state, held = memory(tuples, seed, newcomer, always)
     out = np.zeros(len(times), np.int64)
     choose(state, held, np.array(times, np.int64), out)

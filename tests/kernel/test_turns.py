@@ -1,4 +1,4 @@
-"""Taking turns: one process at a time, and nobody waits forever."""
+"""Taking turns: one process at a time, and none waits forever."""
 
 import subprocess
 import sys

@@ -45,7 +45,7 @@ def moved(places, step):
 
 
 def walk_visits(v, d, here, step):
-    """The mass that has been at v within d steps: whoever arrives there is taken out."""
+    """The mass that has been at v within d steps: what arrives there is taken out."""
     places, arrived = {here: 1.0}, 0.0
     for _ in range(d):
         places = moved(places, step)

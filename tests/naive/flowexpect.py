@@ -43,7 +43,7 @@ def candidates_of(held, step):
 def sequences(held, steps, memory):
     """Yield (expected benefit, what is kept after each step but the last) of every sequence."""
     if len(steps) == 1:
-        yield 0.0, ()  # nobody comes after the last step, so its decision gains nothing
+        yield 0.0, ()  # nothing comes after the last step, so its decision gains nothing
         return
     for kept in choices(candidates_of(held, steps[0]), memory):
         gained = joins(kept, steps[1])

@@ -193,7 +193,7 @@ class NaiveJoin:
         for t in tuples:
             self._meet(t, results)
         self.together += sum(self._pairs(a, b) for a, b in combinations(tuples, 2))
-        # nobody can arrive at this time any more: what ends now is already dead
+        # nothing can arrive at this time any more: what ends now has expired
         self._expire(time + 1, self.held)
         for t in tuples:
             self._keep(t, time + 1)

@@ -1,7 +1,7 @@
 """The held tuples in dense order, for policies that draw one at random or scan them all.
 
 The order is part of the contract: a draw names a position, so two implementations agree on the
-tuple drawn only if they agree on who stands where.
+tuple drawn only if they agree on the place of each.
 """
 
 

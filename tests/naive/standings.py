@@ -71,7 +71,7 @@ class Standings:
             self.spent.remove(t)
 
     def first_spent(self, streams):
-        """Return who was spent first, of the stream with most of them; None: nobody."""
+        """Return the first one spent, of the stream with most of them; None if there is none."""
         lists = [[t for t in self.spent if t.stream == stream] for stream in streams]
         longest = max(lists, key=len)
         return longest[0] if longest else None

@@ -10,7 +10,7 @@ from tests.compare import assert_same_join, streams
 
 
 def test_a_match_saves_nobody():
-    # row 2 meets row 0, and still row 0 goes, being the oldest; so row 3 meets nobody, and row 1
+    # row 2 meets row 0, and still row 0 goes, being the oldest; so row 3 meets nothing, and row 1
     # goes; row 4 meets rows 2 and 3, the newest first
     join = Join("fifo", 2, within=100)
     found = join.push(side=[0, 0, 1, 1, 0], key=[7, 8, 7, 7, 7], time=range(5)).rows
@@ -21,7 +21,7 @@ def test_a_match_saves_nobody():
 
 def test_the_oldest_is_who_came_first_and_not_who_dies_first():
     # row 1 has the earliest end; row 3 pushes out row 0; at time 6 row 1 is dead, so row 4 finds
-    # room; row 5 pushes out row 2, who is now the oldest
+    # room; row 5 pushes out row 2, which is now the oldest
     join = Join("fifo", 3)
     join.push(side=[0] * 6, key=[1] * 6, time=[0, 1, 2, 3, 6, 7], end=[99, 5, 99, 99, 99, 99])
     assert join.held_rows.tolist() == [3, 4, 5]

@@ -35,7 +35,7 @@ def test_who_came_to_a_credit_first_goes_first():
 
 
 def test_method_2_pays_the_rank():
-    # All three start with 0. By rank: 1 is hit, nobody is above it: 3. 3 is hit: it and 2 are not
+    # All three start with 0. By rank: 1 is hit, none is above it: 3. 3 is hit: it and 2 are not
     # above: 2; hit again, still two: 4. 2 is hit twice, alone at the bottom: 1, 2. The lowest is 2.
     # By ones: 1 has 1, the others 2.
     keys = [1, 2, 3, 1, 3, 3, 2, 2, 4]

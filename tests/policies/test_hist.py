@@ -74,7 +74,7 @@ def test_a_cache_keeps_what_is_near_a_walk():
     caches = {name: Lookup(name, 10) for name in ("hist", "hist:form=walk", "rand")}
     for cache in caches.values():
         cache.push(keys)
-    # whoever is farthest from the last reference goes: the best there is (HEEB paper, section 7.5)
+    # what is farthest from the last reference goes: the best there is (HEEB paper, section 7.5)
     held, best = [], 0
     for key in keys.tolist():
         if key in held:

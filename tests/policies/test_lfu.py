@@ -39,7 +39,7 @@ def test_among_equals_the_least_recently_used_goes():
 def test_a_newcomer_may_have_to_compete():
     # 1 was asked for twice. The first 2 has one reference and is refused; the second has two, a
     # tie, and is let in, so the third is a hit. Without memory every newcomer has one reference,
-    # and is refused for ever. Where nobody competes, the second 2 is a hit already.
+    # and is refused for ever. Where nothing competes, the second 2 is a hit already.
     for policy, hits, rejected in (
         ("lfu:admit=compete", ".h..h", 1),
         ("lfu:admit=compete,perfect=no", ".h...", 3),

@@ -11,7 +11,7 @@ from tests.compare import assert_same_join, streams
 
 def test_a_match_makes_young_and_to_match_does_not():
     # row 2 meets row 0, so row 1 goes; row 3 meets row 0 again, so row 2 goes, which was matched by
-    # nobody although it matched somebody; row 4 meets row 3: row 0 was matched last at time 3
+    # nothing although it had matched; row 4 meets row 3: row 0 was matched last at time 3
     join = Join("lru", 2, within=100)
     found = join.push(side=[0, 0, 1, 1, 0], key=[7, 8, 7, 7, 7], time=range(5)).rows
     assert found.tolist() == [[0, 2], [0, 3], [4, 3]]

@@ -14,7 +14,7 @@ ADMIT = st.sampled_from(["always", "compete"])
 
 
 def test_at_equal_odds_the_newcomer_stays_and_the_oldest_goes():
-    # nobody has ever come on the other side: all have 0, so each newcomer pushes out the oldest
+    # nothing has come on the other side: all have 0, so each newcomer pushes out the oldest
     join = Join("prob", 2, within=100)
     join.push(side=[0, 0, 0, 0], key=[1, 2, 3, 4], time=range(4))
     assert join.held_rows.tolist() == [2, 3]

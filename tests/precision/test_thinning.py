@@ -141,7 +141,7 @@ def test_a_case_by_hand():
             (3, 12, 7, READ, 23.0),  # inside, but 10 after the last refresh
             (4, 13, 7, ASK, 8.0),  # narrow enough
             (5, 13, 7, ASK, 7.0),  # not so
-            (6, 14, 8, ASK, 7.0),  # nobody knows it
+            (6, 14, 8, ASK, 7.0),  # unknown
         ],
     )
     assert found == [

@@ -49,7 +49,7 @@ class Laws:
         return np.unique(np.array([v for law in laws for v in law], np.int64))
 
 
-# The example of section 4, after a step 0 that brings the R 1; -1 and -2 join nobody.
+# The example of section 4, after a step 0 that brings the R 1; -1 and -2 join nothing.
 R, S = (Laws({}, *(step[side] for step in EXAMPLE_STEPS)) for side in (0, 1))
 
 
@@ -118,7 +118,7 @@ def test_with_a_certain_future_it_is_the_optimum(steps, budget, within):
 
 
 def test_short_sight_costs_something():
-    # S brings a 1 at step 4: who looks 3 steps ahead keeps the younger 5 instead
+    # S brings a 1 at step 4: a look 3 steps ahead keeps the younger 5 instead
     models = [Known([1, 7, 7, 7, 7]), Known([2, 5, 6, 6, 1])]
     far, near = (FlowExpect(models, 1, lookahead) for lookahead in (4, 3))
     steps = list(zip(*(model.values.tolist() for model in models), strict=True))

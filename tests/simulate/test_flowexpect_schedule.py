@@ -20,7 +20,7 @@ TUPLE = st.tuples(st.integers(0, 1), LAW)
 
 
 def gains_of(held, steps):
-    """Return the expected gains of everybody and when they come, by the twin's laws."""
+    """Return the expected gains of all tuples and when they come, by the twin's laws."""
     in_sight = candidates_of(held, steps[0])
     to_come = [(side, step[side]) for step in steps[1:-1] for side in (0, 1)]
     gain = [[joins([each], step) for step in steps[1:]] for each in (*in_sight, *to_come)]

@@ -139,12 +139,12 @@ def test_a_plan_is_replayed_step_by_step(name):
     trace, models = GENERATED[name].join(150, 1), GENERATED[name].models()
     played = play(trace, "flowexpect:lookahead=3", 4, first=40, models=models)
     steps = list(zip(trace.key[::2].tolist(), trace.key[1::2].tolist(), strict=True))
-    # a stream of values alone knows the dead as well: nobody brings them any more
+    # a stream of values alone tells of expired tuples too: they come no more
     join = FlowExpect(models, 4, 3)
     results = [join.push(*step) for step in steps]
     assert played.results == sum(results[20:])
     assert played.rows == 300
-    rand, opt = (play(trace, who, 4, first=40).results for who in ("rand", "opt"))
+    rand, opt = (play(trace, policy, 4, first=40).results for policy in ("rand", "opt"))
     assert rand < played.results <= opt
 
 

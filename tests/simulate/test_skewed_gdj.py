@@ -1,4 +1,4 @@
-"""The settings of GreedyDual-Join's experiments: who meets whom, and who likes what."""
+"""The settings of GreedyDual-Join: which streams join, and which values are frequent."""
 
 import numpy as np
 import pytest

@@ -96,7 +96,7 @@ def _answers(servers: str, process: subprocess.Popen, log: Path) -> bool:
 
 
 def free_ports(count: int) -> Iterable[int]:
-    """Return ports that nobody listens on."""
+    """Return ports that no process listens on."""
     probes = [socket.socket() for _ in range(count)]
     for probe in probes:
         probe.bind(("127.0.0.1", 0))

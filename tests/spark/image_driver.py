@@ -53,7 +53,7 @@ def step(folder: Path, token: str, number: int) -> list | None:
 
 
 def load(folder: Path, token: str, owner: Owner | None = None) -> Any:
-    """Load a value, which is sent to whoever asked."""
+    """Load a value, which is sent to the process that asked."""
     image = Image(folder, owner)
     with image.lock():
         return image.load(token)

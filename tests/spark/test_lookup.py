@@ -55,7 +55,7 @@ def write_events(files: Files, seed: int, count: int = 300, parts: int = 3) -> l
 
 
 def expected(batches: list[list], rows: int) -> Counter:
-    """Return what a left join gives: everybody once, with or without a row."""
+    """Return what a left join gives: every event once, with or without a row."""
     keys = [key for batch in batches for key in batch]
     known = {key: (name, score) for key, name, score in customers(rows)}
     return Counter(repr((key, v, *known.get(key, (None, None)))) for v, key in enumerate(keys))

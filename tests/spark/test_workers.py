@@ -62,7 +62,7 @@ class Session:
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Answer in the place of the workers, and remember who was asked."""
+    """Answer in the place of the workers, and remember which were asked."""
     seen = []
 
     def ask(session):
@@ -81,7 +81,7 @@ def test_once_per_application(asked):
         workers.check_workers(Session(application=application))
     assert len(seen) == 2
     answer[0] = ("/usr/bin/python3", ["pyarrow"])
-    for _ in range(2):  # whoever was refused is asked again
+    for _ in range(2):  # a refused worker is asked again
         with pytest.raises(SparkMissing, match="/usr/bin/python3, cannot import pyarrow; set the"):
             workers.check_workers(Session(application="app-3"))
     assert len(seen) == 4

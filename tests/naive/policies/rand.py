@@ -32,7 +32,7 @@ class Rand(Policy):
         return None if drawn >= held else self.members[drawn]
 
     def _newcomers(self, now):
-        """Count those who compete at this moment: of a step taken together, all asked so far."""
+        """Count what competes at this moment: of a step taken together, all asked so far."""
         if not self.together:
             return 1
         self.asked[now] += 1

@@ -1,4 +1,4 @@
-"""RATE: who is least likely to find a partner in the next arrival goes.
+"""RATE: evict what is least likely to match the next arrival.
 
 How likely is learned from how often keys came, at many time scales (`rates.py`). A tuple keeps what
 was known of its keys when it came in, or at a match, if of the first nothing was known before.

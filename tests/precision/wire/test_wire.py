@@ -35,7 +35,7 @@ def test_a_late_cache_receives_everything_at_once(corner):
     assert late.known() == tuple(KEYS)
     assert [late.bounds(key) for key in KEYS] == [(18.0 + i, 22.0 + i) for i in range(8)]
     assert late.counts["ignored"] == 0
-    assert source.counts["answered"] == 0  # nobody had to ask
+    assert source.counts["answered"] == 0  # no question was needed
 
 
 def test_only_what_matches_is_listened_to(corner):
@@ -101,11 +101,11 @@ def test_a_lost_source_is_not_trusted(corner):
     until(lambda: len(cache.known()) == 2)
     kill(source)
     until(lambda: cache.is_stale("hall"), "the last will")
-    for who in (cache, corner.cache()):  # who comes late is told too
-        assert who.bounds("hall") == (-math.inf, math.inf)
-        answer = who.ask("sum(*) within 9").answer
+    for each in (cache, corner.cache()):  # a late cache is told too
+        assert each.bounds("hall") == (-math.inf, math.inf)
+        answer = each.ask("sum(*) within 9").answer
         assert (answer.within, answer.stale) == (False, ("hall",))
-        assert who.ask("max(roof) within 4").answer.within
+        assert each.ask("max(roof) within 4").answer.within
     again = corner.source()  # of the same name
     again.set("hall", 50.0)
     until(lambda: heard(cache, "hall", 50.0))
@@ -135,7 +135,7 @@ def test_an_old_retained_message_is_stale(corner):
     cache = corner.cache()
     with Raw(corner.broker, cache._client.protocol) as raw:
         topic = f"{corner.root}/interval/"
-        old = time.time() - 1000  # broker and source went together, so nobody left a will
+        old = time.time() - 1000  # broker and source went together, so there was no last will
         raw.send(topic + "old", interval(sent=old), retain=True, age=1000)
         raw.send(topic + "new", interval(), retain=True, age=0)
     late = corner.cache()
@@ -172,7 +172,7 @@ def test_a_broker_that_is_restarted(kind, tmp_path):
     assert answer.reason == f"there is no connection to mqtt://127.0.0.1:{running.port}"
     assert cache.is_stale(KEYS[1])
     assert cache.bounds(KEYS[1]) == (-math.inf, math.inf)
-    assert not cache.ask("max(*) within 0").answer.within  # nobody can be asked
+    assert not cache.ask("max(*) within 0").answer.within  # no source can be asked
     running.start()
     until(lambda: source.up and cache.up and heard(cache, KEYS[0], 70.0))
     until(lambda: not any(cache.is_stale(key) for key in KEYS))
@@ -247,7 +247,9 @@ def test_a_message_of_a_larger_run_does_not_silence_a_source_that_is_there(corne
     with Raw(corner.broker, cache._client.protocol) as raw:
         wrong = interval(99.0, run=HUGE, source="gateway")
         raw.send(f"{corner.root}/interval/hall", wrong, retain=True)
-        until(lambda: heard(cache, "hall", 99.0))  # who may write can write wrong intervals
+        until(
+            lambda: heard(cache, "hall", 99.0)
+        )  # a client that may write can write wrong intervals
         source.set("hall", 30.0)
         until(lambda: heard(cache, "hall", 30.0))
         older = interval(1.0, run=5, source="gateway")
@@ -392,7 +394,7 @@ def test_answers_contain_the_truth_throughout(corner):
     """Values walk, connections break; each interval must hold what the source saw under it."""
     draw = random.Random(7)
     source = corner.source(rule="adaptive:width=2", limits=[0.0])
-    cache = corner.cache(patience=0.3)  # who was just cut off does not answer
+    cache = corner.cache(patience=0.3)  # a source just cut off does not answer
     values = dict.fromkeys(KEYS, 0.5)
     fill(source, values)
     until(lambda: len(cache.known()) == len(KEYS))
