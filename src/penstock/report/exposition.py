@@ -1,6 +1,6 @@
 """The figures of queries as Prometheus reads them. Needs `pip install penstock[monitor]`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..extras import need
@@ -8,162 +8,110 @@ from .history import Sample
 from .live import SENT, Watched
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-Values = Iterator[tuple[dict[str, str], float | None]]
 
 
 class Metric(NamedTuple):
-    """A metric of one kind of query: its values, with labels beside that of the query."""
+    """A metric of one kind of query."""
 
     name: str  # ends in _total where it only grows
+    figure: str  # its name in `_figures`
     help: str
-    values: Callable[[Sample], Values]
+    label: str = "input"  # tells its values apart, if there are several
 
 
-def _at(path: str, label: str = "input") -> Callable[[Sample], Values]:
-    """Return the values that stand in a sample: one, or several that a label tells apart."""
-
-    def values(sample: Sample) -> Values:
-        found: Any = sample
-        for part in path.split("."):
-            found = (found or {}).get(part)
-        if isinstance(found, list):
-            found = dict(enumerate(found))
-        if isinstance(found, dict):
-            yield from (({label: str(name)}, each) for name, each in found.items())
-        else:
-            yield {}, found
-
-    return values
-
-
-def _budget(in_bytes: bool) -> Callable[[Sample], Values]:
-    def values(sample: Sample) -> Values:
-        figures = sample["figures"]
-        yield {}, figures["budget"] if figures["in_bytes"] == in_bytes else None
-
-    return values
-
-
-def _rate(place: int) -> Callable[[Sample], Values]:
-    return lambda sample: iter([({}, sample["rates"][place])])
-
-
-def _staleness(sample: Sample) -> Values:
-    yield {"quantile": "0.5"}, sample["figures"]["staleness_p50"]
-    yield {"quantile": "0.99"}, sample["figures"]["staleness_p99"]
-
-
-def _sent(sample: Sample) -> Values:
-    for kind in SENT:
-        yield {"kind": kind}, sample["figures"][kind]
-
-
-def _metrics(kind: str, *named: tuple[str, str, str]) -> tuple[Metric, ...]:
-    """Return metrics, each given by its name, where its values stand, and its help."""
-    return tuple(Metric(f"penstock_{kind}_{name}", said, _at(path)) for name, path, said in named)
-
-
-def _held(kind: str) -> tuple[Metric, ...]:
-    """Return what joins and lookups have in common."""
-    start, in_force = f"penstock_{kind}_", "figures.in_force"
-    scores = "What a challenger finds beside the policy in force."
-    return (
-        *_metrics(
-            kind,
-            ("rows_held", "figures.rows_held", "Rows held now."),
-            ("held_bytes", "figures.bytes_held", "Bytes held now."),
-            ("policy_switches_total", f"{in_force}.switches", "Changes of the policy in force."),
-            ("evicted_rows_total", "figures.evicted", "Rows that left: the budget was full."),
-            ("rejected_rows_total", "figures.rejected", "Rows not admitted: it was full."),
-        ),
-        Metric(f"{start}budget_rows", "The budget, if it counts rows.", _budget(False)),
-        Metric(f"{start}budget_bytes", "The budget, if it counts bytes.", _budget(True)),
-        Metric(
-            f"{start}policy_buckets",
-            "Buckets by the policy in force.",
-            _at(f"{in_force}.buckets", "policy"),
-        ),
-        Metric(f"{start}policy_score_ratio", scores, _at(f"{in_force}.scores", "policy")),
-    )
-
-
-QUERY = (
+LOW, HIGH = "Lower end of its 95 % interval.", "Upper end of its 95 % interval."
+BUDGETED = (  # joins and lookups
+    Metric("rows_held", "rows_held", "Rows held now."),
+    Metric("held_bytes", "bytes_held", "Bytes held now."),
+    Metric("policy_switches_total", "policy_switches", "Changes of the policy in force."),
+    Metric("evicted_rows_total", "evicted", "Rows that left: the budget was full."),
+    Metric("rejected_rows_total", "rejected", "Rows not admitted: it was full."),
+    Metric("budget_rows", "budget_rows", "The budget, if it counts rows."),
+    Metric("budget_bytes", "budget_bytes", "The budget, if it counts bytes."),
+    Metric("policy_buckets", "policy_buckets", "Buckets by the policy in force.", "policy"),
     Metric(
-        "penstock_query_batch_seconds",
-        "The last micro-batch, by Spark's names of parts.",
-        _at("seconds", "part"),
-    ),
-    Metric(
-        "penstock_query_input_rows_per_second",
-        "Rows that came a second before the last micro-batch.",
-        _rate(0),
-    ),
-    Metric(
-        "penstock_query_processed_rows_per_second",
-        "Rows that the last micro-batch processed a second.",
-        _rate(1),
-    ),
-    Metric(
-        "penstock_query_last_batch_timestamp_seconds",
-        "When the last micro-batch with figures ended.",
-        _at("at"),
+        "policy_score_ratio",
+        "policy_scores",
+        "What a challenger finds beside the policy in force.",
+        "policy",
     ),
 )
-LOW, HIGH = "Lower end of its 95 % interval.", "Upper end of its 95 % interval."
 JOIN = (
-    *_metrics(
-        "join",
-        ("arrived_rows_total", "figures.arrived", "Rows that came."),
-        ("late_rows_total", "figures.late", "Rows dropped: they came after the watermark."),
-        ("expired_rows_total", "figures.expired", "Rows that left: nothing to come matches them."),
-        ("matched_rows_total", "figures.rows_matched", "Rows that found a partner."),
-        ("results_total", "figures.matches", "Results found."),
-        ("recall_ratio", "figures.recall", "Share of all results found."),
-        ("recall_low_ratio", "figures.recall_low", LOW),
-        ("recall_high_ratio", "figures.recall_high", HIGH),
-        ("recent_recall_ratio", "recent.recall", "Share of the results of the last minute."),
-        ("recent_recall_low_ratio", "recent.low", LOW),
-        ("recent_recall_high_ratio", "recent.high", HIGH),
-        ("row_recall_ratio", "figures.row_recall", "Share of rows with a partner that found one."),
-        ("row_recall_low_ratio", "figures.row_recall_low", LOW),
-        ("row_recall_high_ratio", "figures.row_recall_high", HIGH),
-    ),
-    *_held("join"),
-    *_metrics(
-        "join",
-        ("owed_results", "figures.owed_pairs", "Results missed and not reconciled yet."),
-        ("owed_results_low", "figures.owed_pairs_low", LOW),
-        ("owed_results_high", "figures.owed_pairs_high", HIGH),
-        ("owed_bytes", "figures.owed_bytes", "Bytes archived and not reconciled yet."),
-        ("owed_oldest_seconds", "figures.owed_seconds", "Since the oldest were archived."),
-    ),
+    Metric("arrived_rows_total", "arrived", "Rows that came."),
+    Metric("late_rows_total", "late", "Rows dropped: they came after the watermark."),
+    Metric("expired_rows_total", "expired", "Rows that left: nothing to come matches them."),
+    Metric("matched_rows_total", "rows_matched", "Rows that found a partner."),
+    Metric("results_total", "matches", "Results found."),
+    Metric("recall_ratio", "recall", "Share of all results found."),
+    Metric("recall_low_ratio", "recall_low", LOW),
+    Metric("recall_high_ratio", "recall_high", HIGH),
+    Metric("recent_recall_ratio", "recent_recall", "Share of the results of the last minute."),
+    Metric("recent_recall_low_ratio", "recent_low", LOW),
+    Metric("recent_recall_high_ratio", "recent_high", HIGH),
+    Metric("row_recall_ratio", "row_recall", "Share of rows with a partner that found one."),
+    Metric("row_recall_low_ratio", "row_recall_low", LOW),
+    Metric("row_recall_high_ratio", "row_recall_high", HIGH),
+    *BUDGETED,
+    Metric("owed_results", "owed_pairs", "Results missed and not reconciled yet."),
+    Metric("owed_results_low", "owed_pairs_low", LOW),
+    Metric("owed_results_high", "owed_pairs_high", HIGH),
+    Metric("owed_bytes", "owed_bytes", "Bytes archived and not reconciled yet."),
+    Metric("owed_oldest_seconds", "owed_seconds", "Since the oldest were archived."),
 )
 LOOKUP = (
-    *_metrics(
-        "lookup",
-        ("events_total", "figures.events", "Events that came."),
-        ("hits_total", "figures.hits", "Events whose row was cached."),
-        ("misses_total", "figures.misses", "Events whose key was not cached."),
-        ("found_total", "figures.found", "Events that were given a row."),
-        ("calls_total", "figures.calls", "Queries sent to the relation."),
-        ("retries_total", "figures.retries", "Queries that were sent again."),
-        ("expired_rows_total", "figures.expired", "Rows that became older than ttl."),
-    ),
-    *_held("lookup"),
-    Metric("penstock_lookup_staleness_seconds", "Age of the rows at serving.", _staleness),
+    Metric("events_total", "events", "Events that came."),
+    Metric("hits_total", "hits", "Events whose row was cached."),
+    Metric("misses_total", "misses", "Events whose key was not cached."),
+    Metric("found_total", "found", "Events that were given a row."),
+    Metric("calls_total", "calls", "Queries sent to the relation."),
+    Metric("retries_total", "retries", "Queries that were sent again."),
+    Metric("expired_rows_total", "expired", "Rows that became older than ttl."),
+    *BUDGETED,
+    Metric("staleness_seconds", "staleness", "Age of the rows at serving.", "quantile"),
 )
 THIN = (
-    *_metrics(
-        "thin",
-        ("readings_total", "figures.readings", "Readings that came."),
-        ("queries_total", "figures.queries", "Queries that came."),
-        ("late_readings_total", "figures.late", "Readings older than the last one of their key."),
-        ("keys", "figures.keys", "Keys known."),
-        ("held_bytes", "figures.bytes_held", "Bytes held now."),
+    Metric("readings_total", "readings", "Readings that came."),
+    Metric("queries_total", "queries", "Queries that came."),
+    Metric("late_readings_total", "late", "Readings older than the last one of their key."),
+    Metric("keys", "keys", "Keys known."),
+    Metric("held_bytes", "bytes_held", "Bytes held now."),
+    Metric("sent_total", "sent", "Refreshes, by their kind.", "kind"),
+)
+QUERY = (
+    Metric("batch_seconds", "seconds", "The last micro-batch, by Spark's names of parts.", "part"),
+    Metric("input_rows_per_second", "came", "Rows that came a second before the last micro-batch."),
+    Metric(
+        "processed_rows_per_second",
+        "processed",
+        "Rows that the last micro-batch processed a second.",
     ),
-    Metric("penstock_thin_sent_total", "Refreshes, by their kind.", _sent),
+    Metric("last_batch_timestamp_seconds", "at", "When the last micro-batch with figures ended."),
 )
 METRICS = {"join": JOIN, "lookup": LOOKUP, "thin": THIN}
+
+
+def _figures(sample: Sample) -> dict[str, Any]:
+    """Return what the metrics are made of, by name: the totals, and what stands beside them."""
+    totals, recent = sample["figures"], sample.get("recent") or {}
+    in_force, budget = totals.get("in_force") or {}, totals.get("budget")
+    came, processed = sample["rates"]
+    return {
+        **totals,
+        **{f"recent_{name}": value for name, value in recent.items()},
+        "budget_bytes" if totals.get("in_bytes") else "budget_rows": budget,
+        "policy_switches": in_force.get("switches"),
+        "policy_buckets": in_force.get("buckets"),
+        "policy_scores": in_force.get("scores"),
+        "staleness": {
+            "0.5": totals.get("staleness_p50"),
+            "0.99": totals.get("staleness_p99"),
+        },
+        "sent": {kind: totals.get(kind) for kind in SENT},
+        "seconds": sample["seconds"],
+        "at": sample["at"],
+        "came": came,
+        "processed": processed,
+    }
 
 
 def exposition(watched: Sequence[Watched]) -> bytes:
@@ -192,24 +140,29 @@ def _families(core: Any, watched: Sequence[Watched]) -> Iterator[Any]:
     for kind, own in METRICS.items():
         those = [each for each in watched if each.history.about["kind"] == kind]
         for metric in own:
-            yield _family(core, metric, those)
+            yield _family(core, kind, metric, those)
     queries = {each.history.about["name"]: each for each in watched}  # one may join and look up
     for metric in QUERY:
-        yield _family(core, metric, list(queries.values()))
+        yield _family(core, "query", metric, list(queries.values()))
 
 
-def _family(core: Any, metric: Metric, watched: Sequence[Watched]) -> Any:
+def _family(core: Any, kind: str, metric: Metric, watched: Sequence[Watched]) -> Any:
     """Return a metric of several queries; what is not known is left out."""
     grows = metric.name.endswith("_total")
-    kind = core.CounterMetricFamily if grows else core.GaugeMetricFamily
-    found = [
-        ({"query": each.history.about["name"]} | labels, value)
-        for each in watched
-        for labels, value in metric.values(each.latest)
-        if value is not None
-    ]
-    names = list(found[0][0]) if found else ["query"]
-    family = kind(metric.name, metric.help, labels=names)
+    make = core.CounterMetricFamily if grows else core.GaugeMetricFamily
+    found = []
+    for each in watched:
+        values = _figures(each.latest).get(metric.figure)
+        if isinstance(values, list):
+            values = dict(enumerate(values))
+        labelled = values if isinstance(values, dict) else {None: values}
+        for label, value in labelled.items():
+            if value is not None:
+                names = {} if label is None else {metric.label: str(label)}
+                found.append(({"query": each.history.about["name"]} | names, float(value)))
+    family = make(
+        f"penstock_{kind}_{metric.name}", metric.help, labels=list(found[0][0]) if found else None
+    )
     for labels, value in found:
-        family.add_metric([labels[name] for name in names], float(value))
+        family.add_metric(list(labels.values()), value)
     return family
