@@ -50,7 +50,7 @@ def test_narrow_where_queries_are_strict(made):
 
 
 def test_the_table_has_all_messages(made):
-    text = printed(weather.comparison(made), weather.moral(made))
+    text = printed(weather.table(made), weather.moral(made))
     assert "…" not in text
     for case in made.cases:
         for run in (case.ours, case.by_hand):

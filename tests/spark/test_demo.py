@@ -21,9 +21,7 @@ from penstock.cli import app
 from penstock.cli.output import where_to_draw
 from penstock.errors import BadInput
 from penstock.spark.demo import archives, flights
-from penstock.spark.demo import joins as run
-from penstock.spark.demo import show as demo
-from penstock.spark.demo.show import Screen
+from penstock.spark.demo import joins as demo
 
 pytestmark = [
     pytest.mark.spark,
@@ -37,28 +35,16 @@ PARTS = 3
 WINDOW = 6 * 60 * 60 * 10**6
 
 
-class Told:
-    """A watcher that remembers."""
-
-    def __init__(self):
-        self.stages, self.runs = [], []
-
-    def doing(self, what):
-        self.stages.append(what)
-
-    def stands(self, run):
-        self.runs.append(run)
-
-
 @pytest.fixture(scope="module")
 def told():
-    return Told()
+    """What was said to go on, in order."""
+    return []
 
 
 @pytest.fixture(scope="module")
 def made(spark, told, tmp_path_factory):
     streams = flights.write_streams(tmp_path_factory.mktemp("flights"), months=1, parts=PARTS)
-    return run.compare(spark, streams, told, time.perf_counter())
+    return demo.compare(spark, streams, told.append, time.perf_counter())
 
 
 def naive_count(folder):
@@ -113,15 +99,13 @@ def test_the_exact_join_counts_every_row_that_has_a_partner(made):
 
 def test_rows_that_found_a_partner_are_told_for_each_side(made):
     for each in made.runs:
-        figures = each.metrics
-        assert made.row_recall(each) == tuple(
-            found / full for found, full in zip(figures.rows_matched, made.rows, strict=True)
-        )
-        assert [told.what for told in each.told] == ["pairs", "departures", "landings"]
-        for told, true in zip(each.told[1:], made.row_recall(each), strict=True):
-            assert 0 < true < 1
-            assert abs(told.share - true) < told.high - told.low
-    assert "goal='rows'" in demo.moral(made) or made.runs[0].metrics.hot_pairs <= 0.5
+        pairs, *sides = made.measures(each)
+        assert [told.what for told in (pairs, *sides)] == ["pairs", "departures", "landings"]
+        assert pairs.truth == made.recall(each)
+        for told, found, full in zip(sides, each.metrics.rows_matched, made.rows, strict=True):
+            assert told.truth == found / full
+            assert 0 < told.truth < 1
+            assert abs(told.share - told.truth) < told.high - told.low
 
 
 def test_a_few_keys_that_make_most_results_are_told(made):
@@ -129,7 +113,8 @@ def test_a_few_keys_that_make_most_results_are_told(made):
         runs = [replace(each, metrics=replace(each.metrics, hot_pairs=share)) for each in made.runs]
         return demo.moral(replace(made, runs=runs))
 
-    assert "ten keys made 60% of the results found; if rows are what counts" in with_hot(0.6)
+    assert "make 60% of all pairs" in with_hot(0.6)
+    assert "goal='rows'" in with_hot(0.6)
     assert "goal='rows'" not in with_hot(0.4)
 
 
@@ -138,7 +123,6 @@ def test_the_numbers_add_up(made):
     assert [each.policy for each in made.runs] == ["prob", "rand", "fifo"]
     for each in made.runs:
         figures = each.metrics
-        assert each.batches == PARTS
         assert sum(figures.arrived) == made.streams.rows
         assert sum(figures.late) == sum(figures.null_keys) == figures.null_times == 0
         assert figures.rows_held + sum(figures.expired) + each.evicted == made.streams.rows
@@ -149,10 +133,15 @@ def test_the_numbers_add_up(made):
         assert abs(figures.recall - made.recall(each)) < margin
 
 
-def test_the_budget_holds_after_every_batch(made, told):
-    assert [each.batches for each in told.runs] == [1, 2, 3] * 3
-    assert all(0 < each.metrics.rows_held <= made.streams.budget for each in told.runs)
+def test_the_budget_holds_after_every_batch(made):
+    assert all(0 < each.metrics.rows_held <= made.streams.budget for each in made.runs)
     assert all(each.most_held <= made.streams.budget for each in made.runs)
+
+
+def test_every_micro_batch_is_told(made, told):
+    batches = [stage.partition(": ")[2] for stage in told if "micro-batch" in stage]
+    assert sum(batch.startswith(f"micro-batch {PARTS} of {PARTS},") for batch in batches) >= 3
+    assert told[-1].startswith("counting all results")
 
 
 def test_knowing_the_streams_pays(made):
@@ -167,36 +156,24 @@ def render(part):
 
 
 def test_the_tables_fit_a_terminal(made):
-    final = render(demo.comparison(made))
+    final = render(demo.table(made))
     assert "…" not in final
     for each in made.runs:
         line = next(line for line in final.splitlines() if each.policy in line.split())
         assert f"{each.metrics.matches:,}" in line
         assert line.rstrip().endswith(f"{made.recall(each):.1%}")
         lines = final[final.index(line) :].splitlines()[1:3]
-        for side, share in zip(lines, made.row_recall(each), strict=True):
-            assert side.rstrip().endswith(f"{share:.1%}")
+        for side, told in zip(lines, made.measures(each)[1:], strict=True):
+            assert side.rstrip().endswith(f"{told.truth:.1%}")
 
 
-def test_the_table_moves(made, told):
-    class Live:
-        def update(self, part):
-            self.part = part
-
-    screen = Screen(Live())
-    screen.doing("starting Spark")
-    assert "starting Spark" in render(screen.live.part)
-    screen.stands(told.runs[0])
-    assert f"{told.runs[0].metrics.matches:,}" in render(screen.live.part)
-    assert "joining with prob: micro-batch 1 of 3" in render(screen.live.part)
-
-
-def test_a_missed_interval_is_told(made, monkeypatch):
-    monkeypatch.setattr(run.Demo, "held_by", lambda self, each: [True] * 3)
-    assert "Every interval" in demo.moral(made)
-    monkeypatch.setattr(run.Demo, "held_by", lambda self, each: [each.policy == "rand"] * 3)
-    assert "The intervals of prob and fifo" in demo.moral(made)
-    assert "miss the true recall" in demo.moral(made)
+def test_intervals_that_miss_the_truth_are_counted(made):
+    held = sum(each.holds for run in made.runs for each in made.measures(run))
+    assert f"Of the 9 intervals, made while the joins ran, {held} hold the truth" in demo.moral(
+        made
+    )
+    wrong = replace(made, full=10 * made.full)  # so that no interval of pairs holds the truth
+    assert not any(wrong.measures(run)[0].holds for run in wrong.runs)
 
 
 def test_the_picture(made, tmp_path):

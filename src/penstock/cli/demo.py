@@ -9,7 +9,7 @@ import typer
 from .output import AsJson, option, show_made, where_to_draw
 
 DEMOS = {
-    "join": "penstock.spark.demo.show",
+    "join": "penstock.spark.demo.joins",
     "archive": "penstock.spark.demo.archives",
     "lookup": "penstock.spark.demo.lookups",
     "precision": "penstock.cli.weather",
@@ -45,4 +45,4 @@ def demo(
         show_made(module.summarise(made, picture))
     else:
         drawn = [] if picture is None else [f"Picture: {picture}"]
-        show_made(*module.shown(made), *drawn)
+        show_made(module.table(made), module.moral(made), *drawn)

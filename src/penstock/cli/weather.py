@@ -19,6 +19,7 @@ from ..extras import need, nycflights_folder
 from ..precision import Recorded, Simulated, Workload, best_fixed, replay
 from ..precision.rule import ASKED
 from ..simulate.tracefiles import read_readings
+from ..terminal import figures_table
 
 DELTAS = (1.0, 8.0)  # °C: queries that need a precise answer, and queries that do not
 VARIATION = 0.5
@@ -123,31 +124,21 @@ def _track(recorded: Recorded, station: int, first: datetime, found: Simulated) 
     return Track(when, value, log["low"][last], log["high"][last], sent, asks > 0)
 
 
-def shown(made: WeatherDemo) -> list[Any]:
-    """Return the table of all runs, and what it means."""
-    return [comparison(made), moral(made)]
-
-
-def comparison(made: WeatherDemo) -> Table:
+def table(made: WeatherDemo) -> Table:
     """Return the table of all runs."""
-    table = Table(
-        title=f"\nMessages for {made.readings:,} readings of three airports, a query every hour",
-        caption="one message for an interval that is sent, two for one that a query asks for",
-        box=box.SIMPLE_HEAD,
-        title_style="bold",
-    )
-    table.title_justify = table.caption_justify = "left"
-    for head in HEADS:
-        table.add_column(head, justify="right", no_wrap=True)
-    table.columns[1].justify = "left"
+    title = f"\nMessages for {made.readings:,} readings of three airports, a query every hour"
+    caption = "one message for an interval that is sent, two for one that a query asks for"
+    shown = figures_table(title, HEADS, caption, box=box.SIMPLE_HEAD, title_style="bold")
+    shown.columns[0].justify, shown.columns[1].justify = "right", "left"
+    shown.caption_justify = "left"
     for case in made.cases:
         rule, by_hand = "chosen by the rule", f"{_written(WIDTH_BY_HAND)}, set by hand"
-        table.add_row(case.wanted, rule, *_cells(made, case.ours), style="bold green")
-        table.add_row("", by_hand, *_cells(made, case.by_hand))
+        shown.add_row(case.wanted, rule, *_cells(made, case.ours), style="bold green")
+        shown.add_row("", by_hand, *_cells(made, case.by_hand))
         best = f"{_written(case.best_width)}, best with hindsight"
         share = f"{case.best_messages / made.readings:.2f}"
-        table.add_row("", best, "", "", f"{case.best_messages:,}", share, style="dim")
-    return table
+        shown.add_row("", best, "", "", f"{case.best_messages:,}", share, style="dim")
+    return shown
 
 
 def _cells(made: WeatherDemo, run: RuleRun) -> list[str]:

@@ -9,14 +9,25 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from rich import box
 from rich.table import Table
 
+from ...terminal import figures_table
 from ..archive import write
 from ..metrics import Metrics, metrics
 from ..quiet import telling
 from ..reconcile import Owed, owed, reconcile, settled
-from .flights import GREY, INK, ON, FlightStreams, exact, joined, picture, staged, write_streams
+from .flights import (
+    GREY,
+    INK,
+    LOOK,
+    ON,
+    FlightStreams,
+    exact,
+    joined,
+    picture,
+    staged,
+    write_streams,
+)
 
 NAME = "live-and-reconciled.png"
 POLICY = "prob"
@@ -110,20 +121,14 @@ def _by_month(results: DataFrame) -> list[Month]:
     return sorted((Month(r[0], r[1], int(r[2])) for r in rows), key=lambda each: each.month)
 
 
-def shown(made: ArchiveDemo) -> list[Any]:
-    """Return what was found live and later, month by month, and what it means."""
-    return [table(made), moral(made)]
-
-
 def table(made: ArchiveDemo) -> Table:
     """Return what was found live and later, month by month."""
-    table = Table(box=box.SIMPLE_HEAD, title="Found live in a tenth of the memory, and later")
-    for head in ("month", "results", "live", "after reconcile"):
-        table.add_column(head, justify="left" if head == "month" else "right")
+    heads = ("month", "results", "live", "after reconcile")
+    shown = figures_table("Found live in a tenth of the memory, and later", heads, **LOOK)
     shares = zip(made.shares(made.live), made.shares(made.settled), strict=True)
     for each, found in zip(made.truth, shares, strict=True):
-        table.add_row(each.month, f"{each.count:,}", *(f"{share:.1%}" for share in found))
-    return table
+        shown.add_row(each.month, f"{each.count:,}", *(f"{share:.1%}" for share in found))
+    return shown
 
 
 def moral(made: ArchiveDemo) -> str:

@@ -17,6 +17,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from rich import box
 
 from ...extras import nycflights_folder
 from ...kernel.durations import microseconds
@@ -34,6 +35,7 @@ SAMPLE = 0.2  # of the rows are watched for the estimate: the window is small
 SHARE = 0.1  # of the rows that are alive at a time may be held
 PARTS = 12  # micro-batches, of a month each
 INK, GREY = "#1d1d1f", "#5f6368"
+LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "title_style": "bold"}  # of tables
 
 Written = TypeVar("Written")
 

@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
-from rich import box
 from rich.table import Table
 
 from ...extras import nycflights_folder
 from ...relations import Relation
+from ...terminal import figures_table
 from ..lookup import lookup
 from ..metrics import LookupMetrics, metrics
 from ..quiet import telling
-from .flights import read_flights, speed, staged, start, stream, write_parts
+from .flights import LOOK, read_flights, speed, staged, start, stream, write_parts
 
 NAME = None  # there is no picture
 POLICIES = ("wtinylfu", "lru", "fifo")
@@ -127,6 +127,7 @@ def _run(spark: Any, flights: Flights, policy: str, memory: int) -> LookupRun:
 
 TITLE = "Looked up live on Spark: the plane of every flight, from a table in SQLite"
 HEADS = (
+    "policy",
     "events\nper s",
     "rows\nheld",
     "rows\ncached",
@@ -138,17 +139,9 @@ HEADS = (
 COUNTED = ("hits", "misses", "known_missing", "null_keys", "found", "calls", "rows_fetched")
 
 
-def shown(made: LookupDemo) -> list[Any]:
-    """Return the table of all runs and what it means."""
-    return [table(made), moral(made)]
-
-
 def table(made: LookupDemo) -> Table:
     """Return the table of all runs, the best one marked."""
-    shown = Table(title=TITLE, box=box.SIMPLE_HEAD, title_style="bold", title_justify="left")
-    shown.add_column("policy", no_wrap=True)
-    for head in HEADS:
-        shown.add_column(head, justify="right", no_wrap=True)
+    shown = figures_table(TITLE, HEADS, **LOOK)
     for run in made.runs:
         figures = run.metrics
         shown.add_row(

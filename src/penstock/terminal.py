@@ -1,0 +1,22 @@
+"""Tables for the terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+
+def figures_table(title: str, names: Sequence[str], caption: str = "", **look: Any) -> Table:
+    """Return a table without rows: its first column is a name, the others are figures.
+
+    look: further arguments of Rich's `Table`.
+
+    >>> [column.justify for column in figures_table("policies", ["policy", "recall"]).columns]
+    ['left', 'right']
+    """
+    made = Table(title=Text(title), title_justify="left", caption=Text(caption), **look)
+    made.add_column(names[0], overflow="fold")
+    for name in names[1:]:
+        made.add_column(name, justify="right", no_wrap=True)
+    return made
