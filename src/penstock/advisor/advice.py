@@ -164,6 +164,13 @@ class Advice:
             return {"recall": curve.beside, "row_recall": curve}
         return {"recall": curve, "row_recall": curve.beside}
 
+    def by_measure(self) -> list[tuple[str, list[Curve]]]:
+        """Return the names of what is measured and its curves, the goal first; "" of a cache."""
+        if not self.measures(self.best):
+            return [("", self.curves)]
+        names = ("row_recall", "recall") if self.counted == ROWS else ("recall", "row_recall")
+        return [(name, [self.measures(each)[name] for each in self.curves]) for name in names]
+
     @property
     def few_keys(self) -> bool:
         """Whether ten keys make more than half of the results, so that they decide recall."""

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..kernel.gains import ROWS
+from ..terminal import figures_table
 from .advice import NEARLY, Advice, Answer, spark_bytes
 from .curves import Curve
 
@@ -169,31 +170,25 @@ def overview(made: Advice) -> list[Any]:
 
 def _tables(made: Advice) -> list[Table]:
     """Return a table of what is measured: of a join two, the goal's first."""
-    measures = made.measures(made.best)
-    if not measures:
-        return [_curves(made, made.curves, f"{WHAT[made.streams.problem]} by rows held")]
-    names = sorted(measures, key=lambda name: measures[name] is not made.best)
     return [
-        _curves(
-            made,
-            [made.measures(curve)[name] for curve in made.curves],
-            "{}, {}, by rows held".format(*MEASURES[name]),
-        )
-        for name in names
+        _curves(made, curves, f"{measured(made, name)} by rows held")
+        for name, curves in made.by_measure()
     ]
 
 
+def measured(made: Advice, name: str) -> str:
+    """Return what a measure is called, and of what it is a share."""
+    return "{}, {},".format(*MEASURES[name]) if name else WHAT[made.streams.problem]
+
+
 def _curves(made: Advice, curves: list[Curve], title: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("policy", no_wrap=True)
     # The first two have many points about the target.
     rows = max((each.rows for each in reversed(made.curves[2:] or made.curves)), key=len)
     names = max(len(curve.policy) for curve in curves)
     room = (WIDTH - names - 4) // (len(f"{rows[-1]:,}") + 3)  # with borders
     shown = min(COLUMNS, max(1, room))
     places = np.unique(np.linspace(0, len(rows) - 1, shown).round().astype(int))
-    for place in places:
-        table.add_column(f"{rows[place]:,}", justify="right", no_wrap=True)
+    table = figures_table(title, ["policy", *(f"{rows[place]:,}" for place in places)])
     for number, curve in enumerate(curves):
         cells = [f"{curve.at(int(rows[place])).share:.1%}" for place in places]
         table.add_row(curve.policy, *cells, style="green" if number == 0 else "")

@@ -124,17 +124,15 @@ def _finite(width: float) -> float | None:
 
 def _table(title: str, workload: "Workload", found: "Simulated", best: "FixedWidth") -> "Table":
     """Return a report for people."""
-    from rich.table import Table
     from rich.text import Text
+
+    from ..terminal import figures_table
 
     caption = (
         f"a {workload.query} every {workload.period:.4g}, within"
         f" {workload.delta:.4g} ± {workload.variation:.0%}, ρ {workload.rho:g}"
     )
-    made = Table(title=Text(title), title_justify="left", caption=Text(caption))
-    made.add_column("rule", overflow="fold")
-    for name in ("cost rate", "P_vr", "P_qr", "mean width"):
-        made.add_column(name, justify="right", no_wrap=True)
+    made = figures_table(title, ("rule", "cost rate", "P_vr", "P_qr", "mean width"), caption)
     figures = (found.cost_rate, found.p_vr, found.p_qr, found.mean_width)
     made.add_row(Text(found.rule), *(f"{figure:.4g}" for figure in figures))
     made.add_row("best fixed", f"{best.cost_rate:.4g}", "", "", f"{best.width:.4g}", style="dim")

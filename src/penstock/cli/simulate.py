@@ -71,31 +71,25 @@ def simulate(
 def _table(made: "Comparison") -> "Table":
     """Return the table of a comparison, in the order asked for, the best policy marked."""
     from rich.progress_bar import ProgressBar
-    from rich.table import Table
     from rich.text import Text
 
-    from ..report.comparison import HINDSIGHT, reached
-    from ..simulate.comparison import summarise
+    from ..simulate.comparison import best_score, reached, summarise
+    from ..simulate.player import HINDSIGHT
+    from ..terminal import figures_table
 
     report = summarise(made, rows=True)
-    scores = report["policies"]
-    online = [each for each in scores if each["policy"] not in HINDSIGHT] or scores
-    by_rows = report.get("goal") == "rows"
-    best = max(reached(each, by_rows) for each in online)
+    best = reached(best_score(report), report)
     joins = report["problem"] == "joining"
     measures = ("sse", "kl") if made.scenario.distortion else ()
     bar = BAR // 2 if measures or joins else BAR
-    table = Table(title=Text(_title(report)), title_justify="left", caption=Text(_caption(report)))
-    table.add_column("policy", overflow="fold")
-    for name in (WHAT[report["problem"]], "recall", *(["rows\nmatched"] if joins else [])):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", width=bar)
-    for name in ("tuples/s", *map(str.upper, measures)):
-        table.add_column(name, justify="right", no_wrap=True)
-    for chosen, score in zip(made.policies, scores, strict=True):
-        share = reached(score, by_rows)
+    matched = ["rows\nmatched"] if joins else []
+    heads = ["policy", WHAT[report["problem"]], "recall", *matched, "", "tuples/s"]
+    table = figures_table(_title(report), [*heads, *map(str.upper, measures)], _caption(report))
+    table.columns[heads.index("")].width = bar
+    for chosen, score in zip(made.policies, report["policies"], strict=True):
+        share = reached(score, report)
         style = "bold green" if share == best else ""
-        if score["policy"] in HINDSIGHT:
+        if chosen.policy in HINDSIGHT:
             style = "dim"
         colour = style or "cyan"
         table.add_row(

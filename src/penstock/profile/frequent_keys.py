@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ..errors import BadInput
 from ..kernel.options import at_least
+from ..terminal import figures_table
 from .lossy import LossyCounter, check_support, m_to_epsilon, share, steady_entries
 
 DEFAULT = 10  # epsilon is the support divided by this
@@ -103,10 +104,7 @@ def table(made: dict[str, Any]) -> Table:
         f" rows, epsilon {made['epsilon']:g}"
     )
     caption = f"keys held: at most {held['peak']:,}, predicted {held['expected']:,.0f}{left_out}"
-    shown = Table(title=Text(title), title_justify="left", caption=Text(caption))
-    shown.add_column(made["key"], overflow="fold")
-    for name in ("at least", "at most", "share"):
-        shown.add_column(name, justify="right", no_wrap=True)
+    shown = figures_table(title, (made["key"], "at least", "at most", "share"), caption)
     for each in made["keys"]:
         counts = f"{each['lowest']:,}", f"{each['highest']:,}", f"{each['share']:.2%}"
         is_sure = each["lowest"] >= made["support"] * made["rows"]  # else it may be less frequent

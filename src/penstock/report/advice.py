@@ -4,13 +4,23 @@ from html import escape
 from typing import Any
 
 from ..advisor import Advice, Curve
-from ..advisor.words import MEASURES, WHAT, both, doubts, facts, few_keys, headline, what_counts
+from ..advisor.words import (
+    MEASURES,
+    WHAT,
+    both,
+    doubts,
+    facts,
+    few_keys,
+    headline,
+    measured,
+    what_counts,
+)
 from . import page, table
 
 
 def as_html(made: Advice) -> str:
     """Return the whole page."""
-    what = what_counts(made)
+    what, names = what_counts(made), [name for name, _ in made.by_measure()]
     title = f"Memory for {made.streams.name}"
     said = "\n".join(f'<p class="doubt">{escape(each)}</p>' for each in doubts(made))
     hint = f'<p class="note">{escape(few_keys(made))}</p>\n' if made.few_keys else ""
@@ -21,9 +31,9 @@ def as_html(made: Advice) -> str:
 <output id="target-said" for="target">{made.target:.1%}</output></div>
 <p class="card" id="answer" aria-live="polite">{escape(answer)}</p>
 <pre id="code">{escape(made.code)}</pre>
-<h2>{escape(_heading(made))} by memory</h2>
+<h2>{escape(_heading(names, made))} by memory</h2>
 <div id="legend" class="legend" role="group" aria-label="Policies; press one to hide it"></div>
-<figure>{_charts(made)}
+<figure>{_charts(names)}
 <figcaption><span class="hint">Hover, touch, or use the arrow keys to read values; press a policy to
 hide it. </span>Memory grows by factors along the axis. {escape(_bands(made))}</figcaption></figure>
 <p id="spoken" class="quiet hint" aria-live="polite"></p>
@@ -33,21 +43,14 @@ hide it. </span>Memory grows by factors along the axis. {escape(_bands(made))}</
     return page(title, body, _data(made, what, title))
 
 
-def _names(made: Advice) -> list[str]:
-    """Return what is measured of a join, the goal first; of a cache nothing but its hits."""
-    measures = made.measures(made.best)
-    return sorted(measures, key=lambda name: measures[name] is not made.best)
+def _heading(names: list[str], made: Advice) -> str:
+    parts = [MEASURES[name][0] if name else WHAT[made.streams.problem] for name in names]
+    return " and ".join(parts).capitalize()
 
 
-def _heading(made: Advice) -> str:
-    names = [MEASURES[name][0] for name in _names(made)]
-    return " and ".join(names or [WHAT[made.streams.problem]]).capitalize()
-
-
-def _charts(made: Advice) -> str:
+def _charts(names: list[str]) -> str:
     """Return the places of the pictures: of a join two, side by side where there is room."""
-    names = _names(made)
-    if not names:
+    if names == [""]:
         return '<div id="chart" class="chart" tabindex="0"></div>'
     parts = []
     for name, place in zip(names, ("chart", "beside"), strict=True):
@@ -72,15 +75,8 @@ def _facts(made: Advice) -> str:
 
 
 def _figures(made: Advice) -> str:
-    names = _names(made)
-    if not names:
-        return _table(made.curves, WHAT[made.streams.problem] + " by memory")
     return "".join(
-        _table(
-            [made.measures(curve)[name] for curve in made.curves],
-            "{}, {}, by memory".format(*MEASURES[name]),
-        )
-        for name in names
+        _table(curves, f"{measured(made, name)} by memory") for name, curves in made.by_measure()
     )
 
 
@@ -100,7 +96,7 @@ def _data(made: Advice, what: str, title: str) -> dict[str, Any]:
         "peak": made.streams.peak,
         "exact_bytes": made.exact_bytes,
         "most": made.streams.most,
-        "beside": MEASURES[names[1]][0] if (names := _names(made)) else "",
+        "beside": "".join(MEASURES[name][0] for name, _ in made.by_measure()[1:]),
         "call": made.call.replace("{policy!r}", '"{policy}"').replace("goal='rows'", 'goal="rows"'),
         "curves": [_drawn(made, curve) for curve in made.curves],
     }

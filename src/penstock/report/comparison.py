@@ -4,26 +4,24 @@ from html import escape
 from typing import Any
 
 from ..kernel.gains import ROWS
+from ..simulate.comparison import best_score, reached
 from . import page, table
-
-HINDSIGHT = ("opt", "lfd")
 
 
 def as_html(report: dict[str, Any]) -> str:
     """Return the page of a comparison; `report` is that of `summarise` with its rows."""
     what = "results" if report["problem"] == "joining" else "hits"
     scores = report["policies"]
-    online = [each for each in scores if each["policy"] not in HINDSIGHT] or scores
     by_rows = report.get("goal") == ROWS
     matched = any("matched" in each for each in scores)
-    best = max(online, key=lambda each: reached(each, by_rows))
+    best = best_score(report)
     title = f"{report['problem'].capitalize()} {report['workload']}"
     lead = _lead(report, best, what, by_rows)
     runs = "" if report["runs"] == 1 else f", means of {report['runs']} runs"
     about = f"{report['length']:,} long, {report['warmup']:,} of it to warm up{runs}."
-    ranked = sorted(scores, key=lambda each: -reached(each, by_rows))
+    ranked = sorted(scores, key=lambda each: -reached(each, report))
     head = ["policy", "recall", *(["rows matched"] if matched else []), "", what, "tuples/s"]
-    rows = [_row(each, matched, by_rows) for each in ranked]
+    rows = [_row(each, matched, reached(each, report)) for each in ranked]
     body = (
         f'<p class="lead">{escape(lead)}</p>\n<p class="quiet">{escape(about)}</p>\n'
         f"{table(head, rows, best=ranked.index(best))}\n"
@@ -53,18 +51,13 @@ def _key(matched: bool, by_rows: bool) -> str:
     return said
 
 
-def reached(score: dict[str, Any], by_rows: bool) -> float:
-    """Return the share that a policy has reached of its goal."""
-    return float(score["matched"]["recall"] if by_rows else score["recall"]["mean"])
-
-
-def _row(score: dict[str, Any], matched: bool, by_rows: bool) -> list[str | float]:
+def _row(score: dict[str, Any], matched: bool, share: float) -> list[str | float]:
     rows = f"{score['matched']['recall']:.2%}" if "matched" in score else ""
     return [
         score["policy"],
         f"{score['recall']['mean']:.2%}",
         *([rows] if matched else []),
-        reached(score, by_rows),
+        share,
         f"{score['results']['mean']:,.0f}",
         f"{score['tuples_per_second']:,}",
     ]

@@ -19,7 +19,7 @@ from ..kernel.options import at_least
 from ..kernel.policy import Configured
 from .distortion import Distortion, exact_tally, tally
 from .optimum import full_matched, full_results
-from .player import Played, check, choose, play, suitable
+from .player import HINDSIGHT, Played, check, choose, play, suitable
 from .scenario import Scenario
 from .traces import JoinTrace, Trace
 
@@ -154,6 +154,20 @@ def summarise(made: Comparison, rows: bool = False) -> dict[str, Any]:
             for place, chosen in enumerate(made.policies)
         ],
     }
+
+
+def reached(score: dict[str, Any], report: dict[str, Any]) -> float:
+    """Return the share that a policy has reached of the goal of a comparison."""
+    by_rows = report.get("goal") == ROWS
+    return float(score["matched"]["recall"] if by_rows else score["recall"]["mean"])
+
+
+def best_score(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the score of the best policy; with hindsight only if there is no other."""
+    hindsight = [policy.name for policy in HINDSIGHT]
+    scores: list[dict[str, Any]] = report["policies"]
+    online = [each for each in scores if each["policy"] not in hindsight]
+    return max(online or scores, key=lambda each: reached(each, report))
 
 
 def _score(chosen: Configured, runs: list[Measurement], rows: bool) -> dict[str, Any]:
