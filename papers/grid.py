@@ -22,7 +22,8 @@ from penstock.errors import BadInput
 from penstock.kernel.jit import source_hash
 from penstock.kernel.options import check_word
 from penstock.kernel.policy import JOINING
-from penstock.simulate.comparison import Measurement, Progress, counting, measure_run
+from penstock.profile.stream_profile import Progress
+from penstock.simulate.comparison import Measurement, counting, measure_run
 from penstock.simulate.scenario import Scenario, choose_source
 
 Given = dict[str, Any]

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import BadInput, PenstockError
-from penstock.simulate.comparison import Progress
+from penstock.profile.stream_profile import Progress
 from penstock.spark.session import check_workers, partitions
 
 from .grid import (

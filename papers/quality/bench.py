@@ -7,7 +7,7 @@ from papers import grid
 from papers.grid import Given
 from papers.pool import Pool
 from penstock.errors import BadInput
-from penstock.simulate.comparison import Progress
+from penstock.profile.stream_profile import Progress
 
 from ..experiments.output import write_table
 from ..experiments.runner import writable

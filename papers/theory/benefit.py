@@ -16,14 +16,14 @@ from penstock.errors import BadInput
 from penstock.models import Model, Now, Seasonal, Stationary, Trend, Walk
 from penstock.models.autoregression import Autoregression
 from penstock.models.cells import to_cells
-from penstock.models.model import History, now, steps
+from penstock.models.model import Past, now, steps
 from penstock.numeric import Floats
 
 LARGEST = 1 << 26  # entries: a table of half a gigabyte
 DEPENDENT = (Walk, Autoregression)  # on the value before
 
 
-def joining(model: Model, v: Any, d: Any, history: History) -> Floats:
+def joining(model: Model, v: Any, d: Any, history: Past) -> Floats:
     """Return the expected matches of a row of value v within the next d arrivals.
 
     `model` is that of the other stream, and `history` its values so far. v and d broadcast.
@@ -39,7 +39,7 @@ def joining(model: Model, v: Any, d: Any, history: History) -> Floats:
     return gathered(lambda v, ahead: np.cumsum(model.prob(v, ahead, history), axis=1), v, d)
 
 
-def _passing(model: Trend, v: Any, d: Any, history: History) -> Floats:
+def _passing(model: Trend, v: Any, d: Any, history: Past) -> Floats:
     """A trend of one cell per step passes v at each distance once: a difference of two sums."""
     value, ahead = np.broadcast_arrays(np.asarray(v), steps(d))
     cell, on = to_cells(value)
@@ -54,7 +54,7 @@ def _passing(model: Trend, v: Any, d: Any, history: History) -> Floats:
     return np.where(on, mass, 0.0)[()]
 
 
-def caching(model: Model, v: Any, d: Any, history: History) -> Floats:
+def caching(model: Model, v: Any, d: Any, history: Past) -> Floats:
     """Return the probability that value v is referenced within the next d references.
 
     >>> caching(Stationary([1, 2], [0.5, 0.5]), 1, [1, 2, 3], history=[]).tolist()
@@ -68,7 +68,7 @@ def caching(model: Model, v: Any, d: Any, history: History) -> Floats:
     return gathered(lambda v, d: _first_visits(model, v, d, history), v, d)
 
 
-def check_single(history: History) -> None:
+def check_single(history: Past) -> None:
     """Reject the ends of several histories."""
     end = now(history)
     if np.ndim(end.time) or np.ndim(end.value):

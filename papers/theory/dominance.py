@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import BadInput
-from penstock.models.cells import Ints
+from penstock.numeric import Ints
 
 Truths = NDArray[np.bool_]
 

@@ -10,10 +10,10 @@ from penstock.kernel.options import at_least
 from penstock.kernel.rng import source
 from penstock.models import Discrete, Stationary, Trend, Walk
 from penstock.models.autoregression import Autoregression
-from penstock.models.model import History, now
+from penstock.models.model import Past, now
 
 
-def sample(model: Any, length: int, seed: int, history: History = ()) -> np.ndarray:
+def sample(model: Any, length: int, seed: int, history: Past = ()) -> np.ndarray:
     """Return `length` values: a stream from its start, or the continuation of a history.
 
     >>> sample(Trend(1, 5, Discrete.uniform(0)), 3, seed=1).tolist()
@@ -24,25 +24,25 @@ def sample(model: Any, length: int, seed: int, history: History = ()) -> np.ndar
 
 
 @singledispatch
-def _drawn(model: Any, length: int, seed: int, history: History) -> np.ndarray:
+def _drawn(model: Any, length: int, seed: int, history: Past) -> np.ndarray:
     found: np.ndarray = model.sample(length, seed, history)  # a model that draws its own values
     return found
 
 
 @_drawn.register
-def _(model: Stationary, length: int, seed: int, history: History) -> np.ndarray:
+def _(model: Stationary, length: int, seed: int, history: Past) -> np.ndarray:
     now(history)
     return model.values[Discrete(0, model.probabilities).draw(source(seed), length)]
 
 
 @_drawn.register
-def _(model: Trend, length: int, seed: int, history: History) -> np.ndarray:
+def _(model: Trend, length: int, seed: int, history: Past) -> np.ndarray:
     time = now(history).time + 1 + np.arange(length)
     return model.centre(time) + model.noise.draw(source(seed), length)
 
 
 @_drawn.register
-def _(model: Walk, length: int, seed: int, history: History) -> np.ndarray:
+def _(model: Walk, length: int, seed: int, history: Past) -> np.ndarray:
     """Continue a walk; without a history it begins at 0."""
     moves = model.step.draw(source(seed), length)
     here = now(history).value
@@ -52,7 +52,7 @@ def _(model: Walk, length: int, seed: int, history: History) -> np.ndarray:
 
 
 @_drawn.register
-def _(model: Autoregression, length: int, seed: int, history: History) -> np.ndarray:
+def _(model: Autoregression, length: int, seed: int, history: Past) -> np.ndarray:
     """Continue a stream; without a history, it begins as in the long run."""
     end = now(history)
     push = model.sigma * source(seed).standard_normal(length)

@@ -9,7 +9,7 @@ from penstock.errors import BadInput
 from penstock.kernel.options import at_least
 from penstock.models import Now
 from penstock.models.cells import numbers, wanted
-from penstock.models.model import History, now, steps
+from penstock.models.model import Past, now, steps
 from penstock.numeric import Floats
 
 
@@ -28,7 +28,7 @@ class Known:
     def __repr__(self) -> str:
         return f"Known({len(self.values)} values)"
 
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
+    def prob(self, v: Any, d: Any, history: Past) -> Floats:
         """Return 1 if v is the value d steps later, else 0."""
         end = now(history)
         self._check_agrees(end)
@@ -37,7 +37,7 @@ class Known:
         value = self.values[np.where(exists, place, 0)] if len(self.values) else 0
         return ((value == wanted(v)) & exists).astype(np.float64)[()]
 
-    def sample(self, length: int, seed: int, history: History = ()) -> np.ndarray:
+    def sample(self, length: int, seed: int, history: Past = ()) -> np.ndarray:
         """Return the next values; `seed` is not used, because nothing is drawn."""
         at_least("length", length, 0)
         start = now(history).time + 1
@@ -48,7 +48,7 @@ class Known:
             )
         return self.values[start : start + length].copy()
 
-    def support(self, most: int, history: History) -> np.ndarray:
+    def support(self, most: int, history: Past) -> np.ndarray:
         """Return the next values."""
         start = now(history).time + 1
         return np.unique(self.values[start : start + most])

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.profile.locality import Locality
 from penstock.profile.popularity import fit_zipf
-from penstock.profile.sampled_profile import Counted
+from penstock.profile.sampled_profile import CountedKeys
 from penstock.profile.sketch import Sketch, survey, take
 from penstock.simulate.skewed import popularity
 
@@ -40,4 +40,4 @@ def exactly(keys):
     value, count = np.unique(keys, return_counts=True)
     often, alike = np.unique(count, return_counts=True)
     seen = fit_zipf(often[::-1], alike[::-1])
-    return Counted(seen, lambda key, in_runs: count[np.searchsorted(value, key)].astype(float))
+    return CountedKeys(seen, lambda key, in_runs: count[np.searchsorted(value, key)].astype(float))

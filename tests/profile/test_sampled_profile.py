@@ -11,7 +11,7 @@ from penstock.profile.sampled_profile import describe
 from penstock.profile.sketch import Sketch
 from penstock.profile.stream_profile import profile
 from penstock.profile.summary import rows, verdict
-from penstock.report.profile import as_html
+from penstock.report.profile_page import as_html
 from penstock.simulate.skewed import popularity, zipf
 from tests.profile.streams import exactly, local, sketched
 

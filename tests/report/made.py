@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from penstock.advisor import Advice, Curve, Streams
-from penstock.report.history import History
+from penstock.report.history import QueryHistory
 
 ROWS = np.array([100, 1000, 10_000, 50_000])
 
@@ -108,9 +108,9 @@ def join_sample(number, at, arrivals=1000.0, recall=0.93, before=None, **more):
 ABOUT = {"id": "7f", "run": "1", "name": "views & <clicks>", "kind": "join", "state": "running"}
 
 
-def course(count=80, fall=50, path=None, start=1_700_000_000, **about) -> History:
+def course(count=80, fall=50, path=None, start=1_700_000_000, **about) -> QueryHistory:
     """Return the history of a join whose arrivals double after some samples, and recall falls."""
-    made = History(ABOUT | {"error": None} | about, path)
+    made = QueryHistory(ABOUT | {"error": None} | about, path)
     sample = None
     for number in range(count):
         arrivals, recall = (1000.0, 0.93) if number < fall else (2000.0, 0.71)

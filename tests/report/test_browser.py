@@ -6,9 +6,9 @@ import pytest
 from bench import measured
 from papers.experiments import html as papers
 from penstock.profile.stream_profile import profile
-from penstock.report import advice as page
-from penstock.report import comparison
-from penstock.report import profile as profile_page
+from penstock.report import advice_page as page
+from penstock.report import comparison_page as comparison
+from penstock.report import profile_page
 from tests.profile.streams import local
 from tests.report.browser import browser, missing
 from tests.report.made import advice, experiment

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from penstock.errors import BadInput
 from penstock.report.attention import attention
 from penstock.report.exposition import exposition
-from penstock.report.history import MOST, History, read_histories
+from penstock.report.history import MOST, QueryHistory, read_histories
 from penstock.report.live import Watched, data_of, live_page, report_page
 from penstock.report.server import Server
 from tests.report.checker import Checker
@@ -33,7 +33,7 @@ def every_kind():
     """Return one query of each kind."""
     made = [watched(fall=5, count=10)]
     for kind, sample in {"lookup": lookup_sample, "thin": thin_sample}.items():
-        history = History(ABOUT | {"kind": kind, "name": kind, "id": kind, "error": None})
+        history = QueryHistory(ABOUT | {"kind": kind, "name": kind, "id": kind, "error": None})
         for number in range(3):
             history.add(sample(number))
         made.append(Watched(history, history.samples[-1]))
@@ -66,7 +66,7 @@ def test_a_history_survives_a_restart_and_a_line_that_was_cut_off(tmp_path):
     assert after.about["name"] == ABOUT["name"]
     assert path.stat().st_size < 1_000_000
     # A new run begins a new line, and says at once that it runs.
-    again = History(ABOUT | {"run": "2"}, path)
+    again = QueryHistory(ABOUT | {"run": "2"}, path)
     again.add(after.samples[-1] | {"at": after.samples[-1]["at"] + 1})
     [read] = read_histories(str(tmp_path / "checkpoint"))
     assert (read.about["run"], len(read.samples)) == ("2", len(after.samples) + 1)
@@ -252,7 +252,7 @@ def test_a_port_that_is_taken(serve):
 
 def test_what_an_archive_owes_is_told():
     pairs = {"owed_pairs": 1234.0, "owed_pairs_low": 1000.0, "owed_pairs_high": 1500.0}
-    history = History(ABOUT | {"error": None})
+    history = QueryHistory(ABOUT | {"error": None})
     history.add(sample_of(0, 10.0, owed_bytes=2_500_000, owed_seconds=7200.0, **pairs))
     one = Watched(history, history.samples[-1])
     told = exposition([one]).decode()

@@ -7,8 +7,8 @@ import pytest
 from bench import measured
 from papers.experiments import html as papers
 from penstock import BadInput
-from penstock.report import advice as advice_page
-from penstock.report import comparison, where_to_write
+from penstock.report import advice_page, where_to_write
+from penstock.report import comparison_page as comparison
 from tests.report.checker import Checker
 from tests.report.made import advice, experiment
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from penstock.profile.stream_profile import profile
-from penstock.report import profile as page
+from penstock.report import profile_page as page
 from tests.profile.streams import local
 from tests.report.checker import Checker
 

@@ -11,7 +11,7 @@ import pytest
 from penstock import BadInput
 from penstock.errors import BadState
 from penstock.profile.stream_profile import profile as of_arrays
-from penstock.report.profile import as_html
+from penstock.report.profile_page import as_html
 from penstock.spark import ProfileStream, profile, saved_profile
 from tests.marks import some
 from tests.profile.streams import local

@@ -2,8 +2,8 @@
 
 - `draw` plans which keys and stretches of time a sample holds; `sample` draws it from arrays and
   says what an exact join finds in it. `penstock.spark.advise` draws the same sample from frames.
-- `replay` replays a sample under a policy, `curves` does so with several memories, `warm` has
-  kernels compiled meanwhile.
+- `replay` replays a sample under a policy, `curves` does so with several memories, `compiling`
+  has kernels compiled meanwhile.
 - `advise` goes from arrays or files to the `advice`, and `words` says it in sentences and tables.
 """
 

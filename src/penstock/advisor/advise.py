@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from math import ceil
 from numbers import Real
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,12 @@ from ..kernel.gains import GOALS, PAIRS
 from ..kernel.policy import CACHING, JOINING
 from ..numeric import Ints
 from ..profile.popularity import fit_zipf
+from ..profile.stream_profile import Progress
 from ..simulate.comparison import cores
 from ..simulate.scenario import check_within, read_within
-from ..simulate.tracefiles import read_lookup, read_pair, row_bytes
+from ..simulate.tracefiles import File, read_lookup, read_pair, row_bytes
 from .advice import PAYLOAD, Advice, Streams, held_bytes
+from .compiling import compiled_beside
 from .curves import (
     BESIDE,
     ROUGHLY,
@@ -41,15 +42,12 @@ from .curves import (
 from .draw import ERROR, WORK
 from .replay import Measured, replay_join, replay_lookup
 from .sample import JoinSample, Live, LookupSample, draw_join, draw_lookup
-from .warm import compiled_beside
 
 SLOW = (policies.AUTO.name,)  # a replay takes as long as several: tried with few memories only
 LEADERS = 2  # policies that are tried with many memories
 TEN = 10  # keys: where they make most of the results they decide recall
 FEWEST = 200  # results, or references: fewer say nothing
 FEW = 2000
-
-Progress = Callable[[int, int], None]
 
 
 def advise_join(
@@ -370,9 +368,6 @@ def _few(found: float, what: str) -> list[str]:
     if found >= FEW:
         return []
     return [f"only {found:,.0f} {what} were there to learn from: take the figures for a guess"]
-
-
-File = str | PathLike[str]
 
 
 DELAY = "10 seconds"  # in the line to paste, where nothing is known

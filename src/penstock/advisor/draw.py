@@ -30,10 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernel.gains import PAIRS, ROWS
-from ..numeric import Ints
+from ..numeric import Floats, Ints
 from ..profile.sketch import hashes, threshold_for
-
-Floats = NDArray[np.float64]
 
 WEIGHTS = tuple(2**power for power in range(1, 13))
 WORST = 0.25  # r (1 - r) is never more

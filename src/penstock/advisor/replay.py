@@ -6,8 +6,8 @@ import numpy as np
 
 from ..engine import Join, Lookup
 from ..kernel.gains import PAIRS, ROWS
-from ..numeric import student_within
-from .sample import Floats, JoinSample, LookupSample, sizes
+from ..numeric import Floats, student_within
+from .sample import JoinSample, LookupSample, sizes
 
 SURE = 0.95
 # What keeps a miniature from being like the whole, beside chance: memories of few slots, keys of
@@ -20,7 +20,7 @@ UNLIKE = 0.01
 # 5 % of the window was said to match 0.168, and did 0.111.
 UNLIKE_CROWD = 0.03
 # Which keys are in the sample decides not only what these find but what room they leave to others,
-# which `Keys.variance` does not see. By once of it 50 to 83 of 100 intervals held the truth
+# which `SampledKeys.variance` does not see. By once of it 50 to 83 of 100 intervals held the truth
 # on a drawn stream of two windows (12 seeds); that twice is enough has not been measured.
 OTHERS = 2
 

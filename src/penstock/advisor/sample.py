@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernel.gains import PAIRS
-from ..numeric import Ints
+from ..numeric import Floats, Ints
 from ..simulate.optimum import exact_results, first_matches
 from .draw import (
     STEP,
@@ -92,12 +92,11 @@ def live_by_bins(rows: Ints, width: float, within: float | None) -> Live:
     return Live(float(np.average(alive, weights=rows)), int(np.ceil(peak)))
 
 
-Floats = NDArray[np.float64]
 BINS = 65_536  # of time
 
 
 @dataclass(frozen=True, eq=False)
-class Keys:
+class SampledKeys:
     """The keys of a sample, numbered."""
 
     number: Ints  # of each row
@@ -120,7 +119,7 @@ class JoinSample:
     weight: Floats  # how many rows each one that may be kept stands for
     kept: NDArray[np.bool_]  # whether it may be kept; the others only come
     worth: Floats  # how many results each result of a row stands for
-    keys: Keys
+    keys: SampledKeys
     within: int | None
     parts: tuple[tuple[int, int, int], ...]  # of each stretch: first row, first that counts, end
     exact: Floats  # of each row that counts: what an unlimited memory finds, in what it stands for
@@ -202,7 +201,7 @@ def _matchable(first: Ints, comes: Floats, weight: Floats) -> Floats:
     return np.bincount(first, counts, len(first) + 1)[:-1].astype(np.float64)
 
 
-def number_keys(key: Ints, weight: Floats, hot: NDArray[np.bool_]) -> Keys:
+def number_keys(key: Ints, weight: Floats, hot: NDArray[np.bool_]) -> SampledKeys:
     """Number the keys, and tell how much of the square of what each adds is variance.
 
     A key that is in the sample with the chance 1 / w: 1 - 1 / w of it. One of which n rows are
@@ -214,7 +213,7 @@ def number_keys(key: Ints, weight: Floats, hot: NDArray[np.bool_]) -> Keys:
     mine = hot[first]
     left_out = 1 - 1 / weight[first]
     alike = np.where(mine, 1.0, weight[first])
-    return Keys(number, alike, np.where(mine, left_out * np.minimum(1, 4 / rows), left_out))
+    return SampledKeys(number, alike, np.where(mine, left_out * np.minimum(1, 4 / rows), left_out))
 
 
 def _live(
@@ -237,7 +236,7 @@ class LookupSample:
 
     key: Ints
     weight: Floats  # how many references, and cached rows, each one stands for
-    keys: Keys
+    keys: SampledKeys
     whole: bool  # whether every reference is in it
 
 

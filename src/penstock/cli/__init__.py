@@ -1,22 +1,33 @@
 """The command line: arguments in, report out.
 
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
-to print that all commands share. The commands: `simulate` (and `policies`), `profile` (and
-`count`), `advise`, `run`, `init`, `reconcile`, `demo`, `warm`, `report` (of a query), `precision`
-(rules simulated and replayed) and `mqtt` (the other commands of `precision`). `readings` reads what
-`source` publishes; `weather` is the data and the pictures of `demo precision`.
+to print that all commands share. Each command has a file; `simulate_command` has `policies` too,
+`profile_command` has `count`, `precision_command` rules simulated and replayed, and `mqtt_commands`
+the other commands of `precision`. `readings` reads what `source` publishes; `weather` is the data
+and the pictures of `demo precision`.
 """
 
-from . import advise, demo, init, mqtt, precision, profile, reconcile, report, run, simulate, warm
+from .advise_command import advise
+from .demo_command import demo
+from .init_command import init
+from .mqtt_commands import broker, query, source
+from .precision_command import precision
+from .profile_command import count, profile
 from .program import app, main
+from .reconcile_command import reconcile
+from .report_command import report
+from .run_command import run
+from .simulate_command import policies, simulate
+from .warm_command import warm
 
 __all__ = ["app", "main"]
 
-for command in (  # in the order of the help
-    *(simulate.simulate, profile.profile, advise.advise, run.run, init.init, simulate.policies),
-    *(profile.count, demo.demo, warm.warm, report.report, reconcile.reconcile),
+# In the order of the help.
+for command in (
+    *(simulate, profile, advise, run, init, policies),
+    *(count, demo, warm, report, reconcile),
 ):
     app.command()(command)
-app.add_typer(precision.precision, name="precision")
-for live in (mqtt.source, mqtt.query, mqtt.broker):
-    precision.precision.command()(live)
+app.add_typer(precision, name="precision")
+for live in (source, query, broker):
+    precision.command()(live)

@@ -31,9 +31,11 @@ def flag(name: str, text: str) -> Any:
 
 
 AsJson = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
-Seed = Annotated[int, option("Where randomness comes from.", "S")]
-Within = Annotated[str | None, option("Times of a match differ by at most this: 5, or 10s.", "W")]
-File = Annotated[str, typer.Argument(help="A CSV, Parquet or JSON file.", metavar="FILE")]
+SeedOption = Annotated[int, option("Where randomness comes from.", "S")]
+WithinOption = Annotated[
+    str | None, option("Times of a match differ by at most this: 5, or 10s.", "W")
+]
+FileArgument = Annotated[str, typer.Argument(help="A CSV, Parquet or JSON file.", metavar="FILE")]
 
 
 def where_to_draw(out: Path, name: str) -> Path:

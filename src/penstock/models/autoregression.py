@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..numeric import Estimate, Floats, check_number, minimum
-from .cells import TAIL, Ints, cell_mass, to_cells, whole_numbers
-from .model import Fit, History, fitted, last, regress, steps, values_between
+from ..numeric import Estimate, Floats, Ints, check_number, minimum
+from .cells import TAIL, cell_mass, to_cells, whole_numbers
+from .model import Fit, Past, fitted, last, regress, steps, values_between
 
 LEAST = 10  # values to fit three parameters to
 SEASON_LEAST = 20  # values
@@ -55,20 +55,20 @@ class Autoregression:
         """Return the standard deviation of the value `ahead` steps later."""
         return self.sigma * np.sqrt((1 - self.phi ** (2 * ahead)) / (1 - self.phi**2))
 
-    def mean_after(self, ahead: Any, history: History) -> Floats:
+    def mean_after(self, ahead: Any, history: Past) -> Floats:
         """Return the mean of the value `ahead` steps later."""
         end = last(history, self.family)
         off = np.asarray(end.value) - self.season(end.time)
         return self.season(end.time + ahead) + self.phi**ahead * off
 
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
+    def prob(self, v: Any, d: Any, history: Past) -> Floats:
         """Return the mass around v of the normal that x_{t+d} follows, given the last value."""
         cell, on = to_cells(v)
         ahead = steps(d)
         p = cell_mass(cell, self.mean_after(ahead, history), self.sd_after(ahead))
         return np.where(on, p, 0.0)[()]
 
-    def support(self, most: int, history: History) -> np.ndarray:
+    def support(self, most: int, history: Past) -> np.ndarray:
         """Return the values within `TAIL` standard deviations of the mean."""
         ahead = np.arange(1, most + 1)
         mean, reach = self.mean_after(ahead, history), TAIL * self.sd_after(ahead)

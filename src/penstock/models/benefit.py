@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 from ..errors import BadInput
 from ..kernel import gains as layout
 from ..kernel.jit import kernel
-from ..numeric import Floats, check_number, harmonic, spline
+from ..numeric import Floats, Ints, check_number, harmonic, spline
 from .autoregression import Ar1, Autoregression, Seasonal
-from .cells import Discrete, Ints, cell_mass, to_cells
+from .cells import Discrete, cell_mass, to_cells
 from .independent import Stationary, Trend
 from .model import Now
 from .walk import Walk, added

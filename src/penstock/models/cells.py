@@ -15,9 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import BadInput
 from ..kernel.options import at_least
-from ..numeric import Floats, check_number, normal_below, root
-
-Ints = NDArray[np.int64]
+from ..numeric import Floats, Ints, check_number, normal_below, root
 
 OFF = 1e-4  # largest distance from a cell, in units: 32-bit floats are no more exact
 FINEST = 6  # decimals tried to find a unit

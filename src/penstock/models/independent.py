@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import BadInput
 from ..kernel.options import check_word
-from ..numeric import Estimate, Floats, check_number, minimum
+from ..numeric import Estimate, Floats, Ints, check_number, minimum
 from . import cells
-from .cells import Discrete, Ints, to_cells, whole_numbers
-from .model import Fit, History, Regression, fitted, now, regress, steps, values_between
+from .cells import Discrete, to_cells, whole_numbers
+from .model import Fit, Past, Regression, fitted, now, regress, steps, values_between
 
 LEAST = 10  # values to fit a line to
 
@@ -48,7 +48,7 @@ class Stationary:
     def __repr__(self) -> str:
         return f"Stationary({len(self.values)} values)"
 
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
+    def prob(self, v: Any, d: Any, history: Past) -> Floats:
         """Return the probability of v, which depends neither on d nor on the history."""
         end = now(history)
         value = cells.wanted(v)
@@ -57,7 +57,7 @@ class Stationary:
         shape = np.broadcast_shapes(p.shape, steps(d).shape, np.shape(end.time))
         return np.broadcast_to(p, shape).copy()[()]
 
-    def support(self, most: int, history: History) -> np.ndarray:
+    def support(self, most: int, history: Past) -> np.ndarray:
         """Return all values."""
         return self.values
 
@@ -130,13 +130,13 @@ class Trend:
         on_line = self.intercept + self.slope * np.asarray(time)
         return np.floor(on_line + 0.5).astype(np.int64)  # halves are rounded up
 
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
+    def prob(self, v: Any, d: Any, history: Past) -> Floats:
         """Return the probability that the noise is the distance from the line at t + d to v."""
         cell, on = to_cells(v)
         p = self.noise.of(cell - self.centre(now(history).time + steps(d)))
         return np.where(on, p, 0.0)[()]
 
-    def support(self, most: int, history: History) -> np.ndarray:
+    def support(self, most: int, history: Past) -> np.ndarray:
         """Return the values from the lowest to the highest that the noise can reach.
 
         >>> Trend(1, 0, Discrete.uniform(1)).support(2, history=[0])
@@ -205,10 +205,10 @@ def _around(values: Ints, line: tuple[float, float], errors: Regression, kind: s
     return fitted(Trend(slope, start, noise), values, free + 2, f"{kind} noise", added)
 
 
-Found = tuple[Discrete, int]
+FittedNoise = tuple[Discrete, int]
 
 
-def _normal(left: Ints) -> Found:
+def _normal(left: Ints) -> FittedNoise:
     """Return the likeliest bounded normal: the bound is that of the data, the sd is searched."""
     bound = int(np.abs(left).max())
     if bound == 0:
@@ -224,11 +224,11 @@ def _normal(left: Ints) -> Found:
     return Discrete.normal(float(np.exp(minimum(cost, rough - 1, rough + 1))), bound), 2
 
 
-def _uniform(left: Ints) -> Found:
+def _uniform(left: Ints) -> FittedNoise:
     return Discrete.uniform(int(np.abs(left).max())), 1
 
 
-def _empirical(left: Ints) -> Found:
+def _empirical(left: Ints) -> FittedNoise:
     noise = Discrete.empirical(left).centred()
     different = int((noise.mass > 0).sum())
     # The masses sum to one and their mean is zero: two fewer are free.

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..numeric import Estimate, Floats
-from .cells import Ints, check_span, numbers
+from ..numeric import Estimate, Floats, Ints
+from .cells import check_span, numbers
 
 
 class Now(NamedTuple):
@@ -27,7 +27,7 @@ class Now(NamedTuple):
     value: Any = None  # the value at t; None if there is none yet or it is not known
 
 
-History = ArrayLike | Now  # all values so far, or their end
+Past = ArrayLike | Now  # all values so far, or their end
 
 
 @runtime_checkable
@@ -36,17 +36,17 @@ class Model(Protocol):
 
     family: ClassVar[str]
 
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
+    def prob(self, v: Any, d: Any, history: Past) -> Floats:
         """Return Pr(X_{t+d} = v | history up to t); v, d and the ends of histories broadcast."""
 
-    def support(self, most: int, history: History) -> np.ndarray:
+    def support(self, most: int, history: Past) -> np.ndarray:
         """Return the values that can occur within the next `most` steps, each once, in order.
 
         Values in the tails of a normal, with a mass of 1e-18 or less, are omitted.
         """
 
 
-def now(history: History) -> Now:
+def now(history: Past) -> Now:
     """Return the end of a history.
 
     >>> now([5, 6, 7])
@@ -64,7 +64,7 @@ def now(history: History) -> Now:
     return Now(len(values) - 1, values[-1])
 
 
-def last(history: History, model: str) -> Now:
+def last(history: Past, model: str) -> Now:
     """Return the end of a history for a model that needs the last value."""
     end = now(history)
     if end.value is None:

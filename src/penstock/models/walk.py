@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import BadInput
 from ..kernel.options import check_word
-from ..numeric import Floats, check_number, minimum
-from .cells import Discrete, Ints, cell_mass, to_cells, whole_numbers
-from .model import Fit, History, fitted, last, steps, values_between
+from ..numeric import Floats, Ints, check_number, minimum
+from .cells import Discrete, cell_mass, to_cells, whole_numbers
+from .model import Fit, Past, fitted, last, steps, values_between
 
 KINDS = ("normal", "empirical")
 LEAST = 10  # values, for enough steps
@@ -48,7 +48,7 @@ class Walk:
         drift, sd = check_number("drift", drift), check_number("sd", sd, 0, above=True)
         return cls(Discrete.rounded(drift, sd))
 
-    def prob(self, v: Any, d: Any, history: History) -> Floats:
+    def prob(self, v: Any, d: Any, history: Past) -> Floats:
         """Return the probability that d steps lead from the last value to v."""
         cell, on = to_cells(v)
         here = self._place(last(history, self.family).value)
@@ -56,7 +56,7 @@ class Walk:
         p = _after_steps(self.step, way.ravel(), ahead.ravel()).reshape(way.shape)
         return np.where(on, p, 0.0)[()]
 
-    def support(self, most: int, history: History) -> np.ndarray:
+    def support(self, most: int, history: Past) -> np.ndarray:
         """Return the values from the lowest to the highest that the steps can lead to."""
         here = round(last(history, self.family).value)
         low, high = self.step.lowest, self.step.highest

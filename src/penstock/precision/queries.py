@@ -43,7 +43,7 @@ FORM = re.compile(
     re.IGNORECASE,
 )
 WITH_NUMBER = {"count": (">,", "KEYS > LIMIT"), "quantile": (",", "KEYS, SHARE")}  # sign, example
-Demand = tuple[float, float, int]  # a, a + δ rounded down, how many straddlers must be fetched
+CoverDemand = tuple[float, float, int]  # a, a + δ rounded down, how many straddlers must be fetched
 DIFFERING = "a query whose sources differ in cost"
 
 
@@ -336,7 +336,7 @@ def for_rank(low: Floats, high: Floats, k: int, delta: float, costs: Floats | No
     return [int(i) for i in np.flatnonzero(found.x > 0.5)]
 
 
-def _demands(low: Floats, high: Floats, k: int, delta: float) -> list[Demand]:
+def _demands(low: Floats, high: Floats, k: int, delta: float) -> list[CoverDemand]:
     """Return the points a, in order, with their demands.
 
     The straddlers less the intervals between are the values that can be low less those that cannot
@@ -351,7 +351,7 @@ def _demands(low: Floats, high: Floats, k: int, delta: float) -> list[Demand]:
     return [(float(points[i]), float(beyond[i]), int(demand[i])) for i in np.flatnonzero(wide)]
 
 
-def _furthest_first(low: Floats, high: Floats, demands: list[Demand]) -> list[int]:
+def _furthest_first(low: Floats, high: Floats, demands: list[CoverDemand]) -> list[int]:
     """Cover the points from left to right, each time with the interval that reaches furthest."""
     waiting = deque(np.argsort(low, kind="stable").tolist())
     free: list[tuple[float, int]] = []  # begun, not chosen: a heap, the furthest reach first

@@ -21,11 +21,11 @@ COARSE = 24  # widths that are tried first, evenly spread over the logarithm
 FINE = 1e-3  # how exactly the best width is found between two of them
 SEARCHED = 2_000_000  # source-steps of a walk that the search takes for each width
 
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # time, source, value
+UpdateColumns = tuple[np.ndarray, np.ndarray, np.ndarray]  # time, source, value
 # A part of a run that is counted by itself: rows, the time before which queries are asked after the
 # last row, and the end.
-Stage = tuple[Iterable[Columns], float, float]
-NO_ROWS: Columns = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
+Stage = tuple[Iterable[UpdateColumns], float, float]
+NO_ROWS: UpdateColumns = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def simulate(
     sources, steps = check_count("sources", sources, 1), check_count("steps", steps, WARMUP)
     rng, position = compiled.random_stream(workload.seed, 0), np.zeros(sources)
 
-    def walks(first: int, last: int) -> Iterator[Columns]:
+    def walks(first: int, last: int) -> Iterator[UpdateColumns]:
         """Return the steps from `first` to before `last`, some at a time."""
         size = max(1, PART // sources)
         for begin in range(first, last, size):

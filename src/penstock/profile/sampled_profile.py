@@ -32,8 +32,8 @@ from .stream_profile import Profile, Sampling, assembled, profile
 
 ENOUGH = 400  # sampled keys within a stack distance, from which on the sample estimates it well
 
-Kind = TypeVar("Kind", bound=DistanceCurve)
-Counts = tuple[Floats, Floats]  # rows by stretch and distance, and the rows examined by stretch
+CurveKind = TypeVar("CurveKind", bound=DistanceCurve)
+ShortCounts = tuple[Floats, Floats]  # rows by stretch and distance; rows examined by stretch
 
 
 def ratio(part: Floats, whole: Floats, known: float) -> tuple[Floats, Floats]:
@@ -69,7 +69,7 @@ def _wide(samples: int, known: float) -> float:
     return student_within(0.95, samples - 1) * float(np.sqrt(max(0.0, 1 - known)))
 
 
-def short_depths(known: Stretches, rate: float) -> Counts:
+def short_depths(known: Stretches, rate: float) -> ShortCounts:
     """Count short stack distances in the stretches; `rate` is that of the sample of the keys."""
     fresh = [np.cumsum(one.before < 0) for one in known.each()]
     room = min(int(each[len(each) // 2]) for each in fresh)
@@ -81,7 +81,7 @@ def short_depths(known: Stretches, rate: float) -> Counts:
     return _counted(room, parts)
 
 
-def short_gaps(known: Stretches, room: int) -> Counts:
+def short_gaps(known: Stretches, room: int) -> ShortCounts:
     """Count inter-arrival distances up to `room` in the stretches."""
     places = ((np.arange(len(one.key)), one.before) for one in known.each())
     return _counted(
@@ -89,7 +89,7 @@ def short_gaps(known: Stretches, room: int) -> Counts:
     )
 
 
-def _counted(room: int, parts: Iterable[tuple[Ints, NDArray[np.bool_]]]) -> Counts:
+def _counted(room: int, parts: Iterable[tuple[Ints, NDArray[np.bool_]]]) -> ShortCounts:
     """Count distances from 1 to `room`, of the rows for which they are certain."""
     found, examined = [], []
     for distance, certain in parts:
@@ -100,9 +100,15 @@ def _counted(room: int, parts: Iterable[tuple[Ints, NDArray[np.bool_]]]) -> Coun
 
 
 def joined(
-    kind: type[Kind], short: Counts, all_keys: Floats, groups: Floats, end: Estimate, rows: int,
-    rows_known: float, keys_known: float,
-) -> Kind:  # fmt: skip
+    kind: type[CurveKind],
+    short: ShortCounts,
+    all_keys: Floats,
+    groups: Floats,
+    end: Estimate,
+    rows: int,
+    rows_known: float,
+    keys_known: float,
+) -> CurveKind:
     """Return the curve of both samples.
 
     kind: of the distances.
@@ -172,7 +178,7 @@ STANDARD = 1.96  # standard errors in half the width of a 95 % interval
 Often = Callable[[Ints, Ints], Floats]
 
 
-class Counted(NamedTuple):
+class CountedKeys(NamedTuple):
     """The popularity, and the errors of what follows from it."""
 
     seen: Popularity
@@ -181,7 +187,7 @@ class Counted(NamedTuple):
     bits_error: float = 0.0  # of the entropy of one draw
 
 
-def estimated(sketch: Sketch) -> Counted:
+def estimated(sketch: Sketch) -> CountedKeys:
     """Return the popularity from the popular keys, which were counted, and a sample of the others.
 
     A sampled key stands for 1 / rate keys that occur as often. The error of the exponent combines
@@ -201,7 +207,7 @@ def estimated(sketch: Sketch) -> Counted:
     bits = np.array([unconditional(one.count, one.alike) for one in each])
     value, error = whole.exponent
     error = float(np.hypot(error or 0.0, mean_error(exponent, sample.rate) / STANDARD))
-    return Counted(
+    return CountedKeys(
         Popularity(whole.count, whole.alike, Estimate(value, error), whole.misfit),
         partial(_often, sketch),
         float(STANDARD * np.sqrt(len(count) * max(0.0, 1 - sample.rate)) / sample.rate),
@@ -248,7 +254,7 @@ def _fitted(top: Ints, count: Ints, stands_for: float) -> Popularity:
     return fit_zipf(value[order], alike[order])
 
 
-def as_stretches(parts: list[Ints], counted: Counted, seed: int) -> Stretches:
+def as_stretches(parts: list[Ints], counted: CountedKeys, seed: int) -> Stretches:
     """Return consecutive keys as stretches, with the popularity of the keys in the stream.
 
     The ranks of equally popular keys are drawn at random.
@@ -286,7 +292,7 @@ def describe(
     *,
     h: int | None = None,
     name: str = "stream",
-    counted: Counted | None = None,
+    counted: CountedKeys | None = None,
     per_second: float | None = None,
 ) -> Profile:
     """Return the profile of the stream that a sketch was made from.

@@ -19,7 +19,7 @@ from .ranked import Stretches, permuted, rank_keys, whole
 POINTS = 60  # of a curve in a report
 SHORT = 4  # unless h is given, it is at most 1 / SHORT of the stream
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # called with how many of how many are done
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,6 @@ database is asked over `sessions`, in the SQL of its `dialects`; addresses are r
 
 from .fetching import Fetcher, Patience
 from .relation import Relation
-from .sources import Called, Database, Source, as_source
+from .sources import Called, Database, RowSource, as_source
 
-__all__ = ["Called", "Database", "Fetcher", "Patience", "Relation", "Source", "as_source"]
+__all__ = ["Called", "Database", "Fetcher", "Patience", "Relation", "RowSource", "as_source"]

@@ -96,7 +96,7 @@ class Postgres(Dialect):
         return f"({', '.join(keys)}) IN (SELECT * FROM unnest({given}))"
 
 
-class File(Dialect):
+class FileDialect(Dialect):
     """A database in a file: no users, and any character in a text."""
 
     def check(self, uri: str) -> None:
@@ -122,7 +122,7 @@ class File(Dialect):
         return uri, set()
 
 
-class DuckDb(File):
+class DuckDb(FileDialect):
     """A DuckDB file, opened for reading, as several processes may do at once."""
 
     name = "duckdb"
@@ -141,7 +141,7 @@ class DuckDb(File):
         return f"({', '.join(keys)}) IN (SELECT {', '.join(['unnest(?)'] * len(keys))})"
 
 
-class Sqlite(File):
+class Sqlite(FileDialect):
     """An SQLite file, opened for reading: a name that is not there must not become a new file.
 
     A column of SQLite may hold anything, and the driver takes the types of the values it sees. So

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import BadInput, PenstockError, Unreachable
-from .sources import Source
+from .sources import RowSource
 
 LONGEST = 30.0  # seconds between two tries
 HOPELESS = ("ProgrammingError", "DataError", "IntegrityError", "NotSupportedError")
@@ -46,7 +46,7 @@ class Tried(NamedTuple):
 def ask(
     question: Callable[[], Any],
     patience: Patience,
-    source: Source,
+    source: RowSource,
     clock: Callable[[], int],
     sleep: Callable[[float], None] = time.sleep,
     way_out: str = WRITTEN,
@@ -122,7 +122,7 @@ class FetchedRows(NamedTuple):
 class Fetcher:
     """Asks a source, and counts queries, retries and keys."""
 
-    source: Source
+    source: RowSource
     promised: pa.Schema
     patience: Patience
     clock: Callable[[], int] = lambda: time.time_ns() // 1000

@@ -19,7 +19,7 @@ from .relation import Relation, address_of, hide, values
 from .sessions import SESSIONS, Session, open_session
 
 
-class Source:
+class RowSource:
     """A source that has one row, or none, for a key."""
 
     name: str
@@ -50,7 +50,7 @@ class Source:
         return False
 
 
-class Database(Source):
+class Database(RowSource):
     """Fetches rows of one relation."""
 
     def __init__(self, relation: Relation, keys: tuple[str, ...]):
@@ -196,7 +196,7 @@ def _widened(keys: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, names=keys.column_names)
 
 
-class Called(Source):
+class Called(RowSource):
     """A function `fetch(keys)`, such as a client of an HTTP service or of Redis.
 
     It returns a table that holds the key under the names it has in the events. Several key columns
@@ -231,7 +231,7 @@ class Called(Source):
         return answer
 
 
-def as_source(relation: Any, on: tuple[str, ...]) -> Source:
+def as_source(relation: Any, on: tuple[str, ...]) -> RowSource:
     """Return the source behind what a user passed."""
     if isinstance(relation, Relation):
         if relation.key is not None and len(relation.key) != len(on):

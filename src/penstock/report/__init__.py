@@ -1,10 +1,10 @@
 """Pages for people: self-contained HTML, on a screen, a phone and on paper.
 
-Here is the frame of every page. `advice`, `comparison` and `profile` write the pages of `penstock
-advise`, `simulate` and `profile`; `chart.js` draws the curves of an advice, `plots.js` those of a
-profile, and `page.css` is the look of all of them. `live` is the page of running queries, served by
-`server`, and of their `history`; `attention` says what needs a person, `exposition` is for
-Prometheus.
+Here is the frame of every page. `advice_page`, `comparison_page` and `profile_page` are those of
+`penstock advise`, `simulate` and `profile`; `chart.js` draws the curves of an advice, `plots.js`
+those of a profile, and `page.css` is the look of all of them. `live` is the page of running
+queries, served by `server`, and of their `history`; `attention` says what needs a person,
+`exposition` is for Prometheus.
 """
 
 import json

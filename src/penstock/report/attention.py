@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from ..advisor import Advice, Curve
-from .history import History, Sample
+from .history import QueryHistory, Sample
 
 FALL = 0.05  # of recall that is worth a sentence
 GREW = 1.5  # times as many arrivals, which explain a fall
@@ -23,7 +23,7 @@ class Said(NamedTuple):
     wrong: bool = True
 
 
-def attention(history: History, advice: Advice | None = None) -> list[Said]:
+def attention(history: QueryHistory, advice: Advice | None = None) -> list[Said]:
     """Return what a person should know now, the most urgent first."""
     samples, about = history.samples, history.about
     found: list[Said] = []
@@ -31,7 +31,7 @@ def attention(history: History, advice: Advice | None = None) -> list[Said]:
         at = float(about.get("ended") or samples[-1]["at"])
         found.append(Said(at, f"the query failed at {clock(at)}: {about['error']}"))
     if samples:
-        for rule in RULES.get(about.get("kind", ""), ()):
+        for rule in CHECKS.get(about.get("kind", ""), ()):
             found += rule(samples, advice)
         found += _falls_behind(samples)
     return found
@@ -143,8 +143,8 @@ def _few_keys(samples: Sequence[Sample], _: Advice | None) -> Iterator[Said]:
         yield Said(samples[-1]["at"], f"{said}: if rows count, pass goal='rows'", wrong=False)
 
 
-Rule = Callable[[Sequence[Sample], Advice | None], Iterator[Said]]
-RULES: dict[str, tuple[Rule, ...]] = {
+Check = Callable[[Sequence[Sample], Advice | None], Iterator[Said]]
+CHECKS: dict[str, tuple[Check, ...]] = {
     "join": (_recall_fell, _late, _few_keys),
     "lookup": (_unfound,),
 }

@@ -23,7 +23,7 @@ FORMAT = 1  # of the file; one of another is not read
 Sample = dict[str, Any]
 
 
-class History:
+class QueryHistory:
     """The samples of one query. What it is called and does stands in `about`."""
 
     def __init__(self, about: dict[str, Any], path: Path | None = None):
@@ -75,7 +75,7 @@ def history_folder(checkpoint: str) -> Path | None:
     return Path(folder).absolute() / FOLDER
 
 
-def read_histories(checkpoint: str) -> list[History]:
+def read_histories(checkpoint: str) -> list[QueryHistory]:
     """Return the histories beside a checkpoint: of its join, lookup or thin."""
     folder = history_folder(checkpoint)
     if folder is None:
@@ -83,7 +83,7 @@ def read_histories(checkpoint: str) -> list[History]:
             f"the history of a query is read from a local disk, got {checkpoint}; copy its folder "
             f"{FOLDER!r} here, into a folder of its own"
         )
-    found = [History({}, path) for path in sorted(folder.glob(f"*{ENDING}"))]
+    found = [QueryHistory({}, path) for path in sorted(folder.glob(f"*{ENDING}"))]
     if not any(each.samples for each in found):
         raise BadInput(
             f"{checkpoint} has no history of a query; penstock.spark.monitor writes one while it "

@@ -10,7 +10,7 @@ from typing import Any
 from ..advisor import Advice
 from . import page
 from .attention import attention
-from .history import History, Sample
+from .history import QueryHistory, Sample
 
 SCRIPTS = ("plots.js", "live.js")
 BODY = """<p id="lost" class="doubt" role="status" hidden></p>
@@ -29,14 +29,14 @@ PARTS = {  # of a micro-batch: our words, and Spark's names
 }
 WHOLE = "triggerExecution"
 SENT = ("above", "below", "asked", "spoke", "first")  # refreshes of a thin, by their kind
-Curve = dict[str, Any]
+PlotCurve = dict[str, Any]
 
 
 @dataclass
 class Watched:
     """A query that is watched."""
 
-    history: History
+    history: QueryHistory
     latest: Sample
     advice: Advice | None = None
 
@@ -46,7 +46,7 @@ def live_page() -> str:
     return page("Penstock", BODY, {"live": True, "queries": [], "chosen": None}, SCRIPTS)
 
 
-def report_page(histories: Sequence[History]) -> str:
+def report_page(histories: Sequence[QueryHistory]) -> str:
     """Return the page of a checkpoint's histories, with all that it draws."""
     found = [Watched(each, each.samples[-1]) for each in histories]
     views = [_view(each) for each in found]
@@ -100,7 +100,7 @@ def _view(watched: Watched) -> dict[str, Any]:
 # ---------------------------------------------------------------- curves
 
 
-def _curve(name: str, points: Sequence[tuple[float, float | None]], **look: Any) -> Curve:
+def _curve(name: str, points: Sequence[tuple[float, float | None]], **look: Any) -> PlotCurve:
     """Return a curve of those points that are known."""
     known = [(round(x, 1), _short(y)) for x, y in points if y is not None]
     return {"name": name, "x": [x for x, _ in known], "y": [y for _, y in known]} | look
@@ -110,7 +110,9 @@ def _short(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-def _plot(key: str, title: str, up: str, curves: Sequence[Curve], **look: Any) -> dict[str, Any]:
+def _plot(
+    key: str, title: str, up: str, curves: Sequence[PlotCurve], **look: Any
+) -> dict[str, Any]:
     drawn = [each for each in curves if each["x"]]
     times = [x for each in drawn for x in each["x"]]
     tops = [y for each in drawn for y in (*each["y"], *each.get("high", ()))]
@@ -123,7 +125,7 @@ def _plot(key: str, title: str, up: str, curves: Sequence[Curve], **look: Any) -
 
 def _rate(
     name: str, samples: Sequence[Sample], of: Callable[[dict[str, Any]], float], colour: int
-) -> Curve:
+) -> PlotCurve:
     """Return how much a total grew a second between samples; a query begun anew is left out."""
     points = []
     for a, b in pairwise(samples):
@@ -290,7 +292,7 @@ def _thin_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
 
 
 @dataclass(frozen=True)
-class Kind:
+class QueryView:
     """What is shown of a kind of query."""
 
     cards: Callable[[Sample], Iterator[tuple[str, str, str]]]  # label, value, what stands below
@@ -298,9 +300,9 @@ class Kind:
 
 
 KINDS = {
-    "join": Kind(_join_cards, _join_plots),
-    "lookup": Kind(_lookup_cards, _lookup_plots),
-    "thin": Kind(_thin_cards, _thin_plots),
+    "join": QueryView(_join_cards, _join_plots),
+    "lookup": QueryView(_lookup_cards, _lookup_plots),
+    "thin": QueryView(_thin_cards, _thin_plots),
 }
 
 

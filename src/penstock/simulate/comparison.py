@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 from ..kernel.gains import ROWS
 from ..kernel.options import at_least
 from ..kernel.policy import Configured
+from ..profile.stream_profile import Progress
 from .distortion import Distortion, exact_tally, tally
 from .optimum import full_matched, full_results
 from .player import HINDSIGHT, Played, check, choose, play, suitable
 from .scenario import Scenario
 from .traces import JoinTrace, Trace
-
-Progress = Callable[[int, int], None]  # called with how many of how many are done
 
 
 class Measurement(NamedTuple):

@@ -53,7 +53,7 @@ class TraceFile:
         return _read(self, problem)
 
 
-Source = Generated | TraceFile
+TraceSource = Generated | TraceFile
 
 
 def choose_source(
@@ -64,7 +64,7 @@ def choose_source(
     time: str | None = None,
     side: str | None = None,
     length: int | None = None,
-) -> Source:
+) -> TraceSource:
     """Return the source of arrivals that a user names by either a workload or a trace."""
     if workload is not None and trace is not None:
         raise BadInput("--workload and --trace exclude each other; give one of them")
@@ -94,7 +94,7 @@ def _read(file: TraceFile, problem: str) -> Trace:
 class Scenario:
     """A problem to be solved with a given memory. The seed of run r is `seed` + r."""
 
-    source: Source
+    source: TraceSource
     problem: str
     memory: int
     within: Within | None = None

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from ..errors import BadInput, BadState
 from ..kernel.options import at_least
 from ..profile.popularity import fit_zipf
-from ..profile.sampled_profile import Counted, describe
+from ..profile.sampled_profile import CountedKeys, describe
 from ..profile.sketch import Sketch, Survey
 from ..profile.stream_profile import Profile
 from .checks import whole
@@ -156,7 +156,7 @@ def _profile_batch(numbers: DataFrame, size: int, seed: int, more: dict[str, Any
         counts.unpersist()
 
 
-def _counted(counts: DataFrame) -> Counted:
+def _counted(counts: DataFrame) -> CountedKeys:
     """Return the popularity of all keys."""
     table = counts.groupBy("count").agg(F.count(F.lit(1)).alias("alike")).toArrow()
     table = table.sort_by([("count", "descending")])
@@ -171,7 +171,7 @@ def _counted(counts: DataFrame) -> Counted:
             )
         return found["count"].to_numpy().astype(np.float64)
 
-    return Counted(fit_zipf(table["count"].to_numpy(), table["alike"].to_numpy()), often)
+    return CountedKeys(fit_zipf(table["count"].to_numpy(), table["alike"].to_numpy()), often)
 
 
 # ---------------------------------------------------------------- streaming frames

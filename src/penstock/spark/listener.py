@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql.streaming.listener import JStreamingQueryListener, StreamingQueryListener
 
 from ..advisor import Advice
-from ..report.history import ENDING, History, Sample, history_folder
+from ..report.history import ENDING, QueryHistory, Sample, history_folder
 from ..report.live import Watched
 from .figures import JOIN, LOOKUP, THIN
 from .observe import figures_of
@@ -83,7 +83,7 @@ class Listener(StreamingQueryListener):
             about = {"id": place[0], "run": run, "name": name, "kind": kind}
             about |= {"state": "running", "error": None}
             self._forget(name, kind)
-            history = History(about, _file(figures.get("checkpoint"), kind))
+            history = QueryHistory(about, _file(figures.get("checkpoint"), kind))
             advice = self._advice.get(name) if isinstance(self._advice, Mapping) else self._advice
             watched = self._watched[place] = Watched(history, sample, advice)
         past = watched.history.samples

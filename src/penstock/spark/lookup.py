@@ -13,7 +13,7 @@ from .. import policies
 from ..errors import BadInput
 from ..kernel.durations import microseconds
 from ..kernel.policy import CACHING
-from ..relations import Patience, Relation, Source, as_source
+from ..relations import Patience, Relation, RowSource, as_source
 from ..relations.fetching import ask
 from .checks import (
     Span,
@@ -140,7 +140,7 @@ def _check_changes(events: DataFrame, changes: DataFrame, source: Input) -> None
 
 
 def _ask_relation(
-    relation: Source, events: DataFrame, source: Input, patience: Patience
+    relation: RowSource, events: DataFrame, source: Input, patience: Patience
 ) -> pa.Schema:
     """Ask the relation for its columns, once; this also tells whether it can be reached."""
     once = patience._replace(retries=0)
@@ -165,7 +165,7 @@ def _ask_relation(
     return pa.schema(promised)
 
 
-def _spark_type(field: pa.Field, relation: Source) -> T.DataType:
+def _spark_type(field: pa.Field, relation: RowSource) -> T.DataType:
     kind = field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
     if pa.types.is_timestamp(kind):  # Spark counts microseconds, whatever others count
         kind = pa.timestamp("us", kind.tz)
@@ -179,7 +179,7 @@ def _spark_type(field: pa.Field, relation: Source) -> T.DataType:
 
 
 def _check_key_types(
-    events: DataFrame, source: Input, relation: Source, kinds: dict[str, T.DataType]
+    events: DataFrame, source: Input, relation: RowSource, kinds: dict[str, T.DataType]
 ) -> None:
     for mine, theirs in zip(source.keys, relation.keys, strict=True):
         here, there = events.schema[mine].dataType, kinds[theirs]
@@ -194,7 +194,7 @@ def _check_key_types(
 
 
 def _new_names(
-    source: Input, relation: Source, promised: pa.Schema, suffix: str
+    source: Input, relation: RowSource, promised: pa.Schema, suffix: str
 ) -> tuple[tuple[str, str], ...]:
     """Return how the relation's columns are called in the result."""
     wanted = [name for name in promised.names if name not in relation.keys]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from ..engine import Lookup
 from ..engine.shares import split_budget
 from ..kernel.shape import Joins
-from ..relations import Patience, Source
+from ..relations import Patience, RowSource
 from .checks import bucket_count
 from .frames import Input, Output
 from .runtime.labels import labels
@@ -157,7 +157,7 @@ class LookupPlan(Placed):
     changeable: ClassVar[tuple[str, ...]] = ("budget", "in_bytes", "policy", "seed", "ttl")
 
     events: Input
-    source: Source
+    source: RowSource
     promised: pa.Schema  # of the answers: the relation's key columns, then those wanted
     columns: tuple[tuple[str, str], ...]  # of the relation: its name there, its name in the result
     how: str

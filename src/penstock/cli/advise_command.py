@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import BadInput
-from .output import AsJson, Seed, Within, flag, following, option, show_made
+from .output import AsJson, SeedOption, WithinOption, flag, following, option, show_made
 
 
 def advise(
@@ -20,7 +20,7 @@ def advise(
     time: Annotated[
         str | None, option("The time column, or left,right. [time, or the row]", "COL")
     ] = None,
-    within: Within = None,
+    within: WithinOption = None,
     delay: Annotated[
         str, option("How late rows may come, for the line to paste.", "D")
     ] = "10 seconds",
@@ -34,14 +34,14 @@ def advise(
     policy: Annotated[
         list[str] | None, option("A policy to try. Repeatable. [all worth a trial]", "NAME")
     ] = None,
-    seed: Seed = 0,
+    seed: SeedOption = 0,
     html: Annotated[Path | None, option("Write a page with curves.", "PATH")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how much memory a join or a cache needs for a share of its results."""
     from ..advisor.advise import advise_files, advise_references
     from ..advisor.words import overview
-    from ..report import advice, where_to_write
+    from ..report import advice_page, where_to_write
 
     page = None if html is None else where_to_write(html)
     if lookup:
@@ -62,7 +62,7 @@ def advise(
         else:
             made = advise_files(files[0], files[1], on, time, within, delay, goal=goal, **options)
     if page is not None:
-        page.write_text(advice.as_html(made), encoding="utf-8")
+        page.write_text(advice_page.as_html(made), encoding="utf-8")
     if as_json:
         show_made(made.to_json())
     else:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from .output import AsJson, Seed, Within, flag, following, option, show_made
+from .output import AsJson, SeedOption, WithinOption, flag, following, option, show_made
 
 if TYPE_CHECKING:  # both take long to import
     from rich.table import Table
@@ -31,7 +31,7 @@ def simulate(
             "NAME[:key=value,...]",
         ),
     ] = None,
-    within: Within = None,
+    within: WithinOption = None,
     layout: Annotated[
         str, option("One memory, or one for each side.", "unified|split")
     ] = "unified",
@@ -43,7 +43,7 @@ def simulate(
     warmup: Annotated[
         int | None, option("Steps or rows not counted. [4 x memory; 0 of a trace]", "N")
     ] = None,
-    seed: Seed = 0,
+    seed: SeedOption = 0,
     drop: Annotated[float, option("The share of arrivals dropped as they come.", "P")] = 0.0,
     distortion: Annotated[
         bool, flag("--distortion", "Tell how unevenly results are lost: SSE and KL.")
@@ -52,7 +52,7 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Replay a workload or a trace under several policies, and compare them."""
-    from ..report import comparison, where_to_write
+    from ..report import comparison_page, where_to_write
     from ..simulate.comparison import compare, summarise
     from ..simulate.scenario import Scenario, choose_source
 
@@ -64,7 +64,7 @@ def simulate(
     with following("simulating") as progress:
         made = compare(scenario, policy or (), runs, progress=progress)
     if page is not None:
-        page.write_text(comparison.as_html(summarise(made, rows=True)), encoding="utf-8")
+        page.write_text(comparison_page.as_html(summarise(made, rows=True)), encoding="utf-8")
     show_made(summarise(made) if as_json else _table(made))
 
 

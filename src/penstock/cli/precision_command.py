@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import AsJson, File, option, show_made
+from .output import AsJson, FileArgument, SeedOption, option, show_made
 
 if TYPE_CHECKING:  # both take long to import
     from rich.table import Table
@@ -15,13 +15,12 @@ if TYPE_CHECKING:  # both take long to import
 
 precision = typer.Typer(help="Bounded answers from cached intervals.", no_args_is_help=True)
 
-Rule = Annotated[str, option("How widths are chosen.", "NAME[:key=value,...]")]
+RuleOption = Annotated[str, option("How widths are chosen.", "NAME[:key=value,...]")]
 Rho = Annotated[float, option("The cost factor 2 C_vr / C_qr; C_qr is 2.", "R")]
 Variation = Annotated[float, option("δ varies by this share of its average, 0 to 1.", "D")]
 AskedFor = Annotated[str, option("What queries ask for.", "sum|avg|max", "--query")]
 Asked = Annotated[int | None, option("Sources of a query. [10, or all]", "N")]
 Capacity = Annotated[int | None, option("Intervals that a cache holds. [all]", "K")]
-Seed = Annotated[int, option("Of all randomness.", "S")]
 STEPS_ALLOWED = 5  # typical steps: the default δ of an answer for each of its values
 
 
@@ -32,13 +31,13 @@ def simulate_precision(
     sources: Annotated[int, option("Random walks.", "N")] = 1,
     delta_variation: Variation = 1.0,
     rho: Rho = 1.0,
-    rule: Rule = "settling",
+    rule: RuleOption = "settling",
     query: AskedFor = "sum",
     asked: Asked = None,
     capacity: Capacity = None,
     caches: Annotated[int, option("Caches, each with its queries.", "N")] = 1,
     steps: Annotated[int, option("Steps of each walk.", "N")] = 1_000_000,
-    seed: Seed = 0,
+    seed: SeedOption = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run a width rule on random walks, and compare it with the best fixed width."""
@@ -56,7 +55,7 @@ def simulate_precision(
 
 @precision.command("replay")
 def replay_precision(
-    file: File,
+    file: FileArgument,
     key: Annotated[str, option("The column that names the source.")] = "key",
     value: Annotated[str, option("The column of its readings.")] = "value",
     time: Annotated[str, option("The column of their times.")] = "time",
@@ -66,11 +65,11 @@ def replay_precision(
     delta: Annotated[float | None, option("How wide an answer may be. [5 changes a value]")] = None,
     delta_variation: Variation = 1.0,
     rho: Rho = 1.0,
-    rule: Rule = "settling",
+    rule: RuleOption = "settling",
     query: AskedFor = "sum",
     asked: Asked = None,
     capacity: Capacity = None,
-    seed: Seed = 0,
+    seed: SeedOption = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run a width rule on recorded readings, and compare it with the best fixed width."""

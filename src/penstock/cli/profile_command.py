@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-from .output import AsJson, File, following, option, show_made
+from .output import AsJson, FileArgument, following, option, show_made
 
 
 def profile(
-    file: File,
+    file: FileArgument,
     key: Annotated[str, option("Its key column, or several: a,b.", "COL")] = "key",
     time: Annotated[str | None, option("Its time column. [time, or none]", "COL")] = None,
     h: Annotated[
@@ -20,8 +20,7 @@ def profile(
     """Show why keys are repeated in a stream: popularity, locality, distances, bursts."""
     from ..profile import summary
     from ..profile.stream_profile import profile as make_profile
-    from ..report import profile as page
-    from ..report import where_to_write
+    from ..report import profile_page, where_to_write
     from ..simulate.tracefiles import read_stream
 
     target = None if html is None else where_to_write(html)
@@ -29,12 +28,12 @@ def profile(
     with following("profiling") as progress:
         made = make_profile(trace.key, times, h=h, seed=seed, name=trace.name, progress=progress)
     if target is not None:
-        target.write_text(page.as_html(made), encoding="utf-8")
+        target.write_text(profile_page.as_html(made), encoding="utf-8")
     show_made(made.to_json() if as_json else summary.overview(made))
 
 
 def count(
-    file: File,
+    file: FileArgument,
     support: Annotated[float, option("Share of the rows that makes a key frequent.", "S")],
     key: Annotated[str, option("The key column, or several: a,b.", "K")] = "key",
     epsilon: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .output import AsJson, flag, option, show_made
-from .precision import Rule
+from .precision_command import RuleOption
 
 if TYPE_CHECKING:
     from ..precision.wire import Broker, CacheClient, Found
@@ -18,7 +18,9 @@ NAMED = 5  # keys whose source is lost, in a sentence
 TOO_WIDE = 1  # the exit code of an answer that is wider than the query asks
 
 # Where the broker is, and how it identifies us.
-Address = Annotated[str, option("mqtt://HOST:PORT, or mqtts:// for TLS.", "ADDRESS", "--broker")]
+BrokerOption = Annotated[
+    str, option("mqtt://HOST:PORT, or mqtts:// for TLS.", "ADDRESS", "--broker")
+]
 User = Annotated[str | None, option("The user name. [$PENSTOCK_MQTT_USER]", "NAME")]
 PasswordFile = Annotated[
     str | None, option("A file with the password. [$PENSTOCK_MQTT_PASSWORD]", "FILE")
@@ -47,7 +49,7 @@ def source(
         bool, flag("--stay", "Keep the last readings valid after the end of the file.")
     ] = False,
     name: Annotated[str | None, option("Of this source, whenever it runs. [the key]", "N")] = None,
-    rule: Rule = "settling",
+    rule: RuleOption = "settling",
     limit: Annotated[
         list[float] | None, option("A value that no interval straddles. Repeatable.", "X")
     ] = None,
@@ -56,7 +58,7 @@ def source(
     ] = 60.0,
     cost_value: Annotated[float, option("C_vr: the cost of an interval sent.", "C")] = 1.0,
     cost_query: Annotated[float, option("C_qr: the cost of an exact value asked for.", "C")] = 3.0,
-    broker: Address = LOCAL,
+    broker: BrokerOption = LOCAL,
     user: User = None,
     password_file: PasswordFile = None,
     ca: Ca = None,
@@ -116,7 +118,7 @@ def query(
     watch: Annotated[
         float | None, option("Answer again every so many seconds.", "S", min=0.01)
     ] = None,
-    broker: Address = LOCAL,
+    broker: BrokerOption = LOCAL,
     user: User = None,
     password_file: PasswordFile = None,
     ca: Ca = None,

@@ -1,4 +1,4 @@
-"""`penstock run` and `penstock init`: a pipeline from a file, and a file to begin with."""
+"""`penstock run`: a pipeline from a file."""
 
 import os
 import signal
