@@ -1,4 +1,4 @@
-"""Advice for arrays and for files, and what it says where it cannot know."""
+"""Advice for arrays and for files, and what it says where the data is not enough."""
 
 import json
 from dataclasses import replace

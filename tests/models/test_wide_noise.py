@@ -34,7 +34,7 @@ def test_coarse_as_exact(slope, caching, monkeypatch):
 
 
 def test_it_looks_ahead_until_the_line_has_passed():
-    # Everybody ahead of the noise is passed by: 1 / slope steps a cell, each value once a step.
+    # Every value ahead of the noise is passed: 1 / slope steps a cell, each value once a step.
     noise = Discrete.uniform(5_000)
     table = tabulate(Trend(0.01, 0, noise), [Lasting("exp", 1e9)])
     ahead = read(table, 0, np.array([5_500, 8_000]))

@@ -215,7 +215,7 @@ def test_what_is_forgotten_is_unknown():
     cache.receive(first)
     cache.lose("boiler")
     cache.forget("boiler")
-    cache.forget("nobody")
+    cache.forget("unknown")
     assert (cache.keys, len(cache)) == ((), 0)
     cache.receive(source.update(30.0, now=1)["here"])
     assert cache.bounds("boiler", 1) == (28, 32)

@@ -1,4 +1,4 @@
-"""The monitor without Spark: histories, sentences, Prometheus' format, and who may read."""
+"""The monitor without Spark: histories, sentences, Prometheus' format, and access."""
 
 import itertools
 import json

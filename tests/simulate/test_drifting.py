@@ -82,13 +82,13 @@ def test_shape_of_a_named_trace(name):
 
 @pytest.mark.parametrize("name", NAMED)
 def test_end_is_the_designs(name):
-    # DESIGN: an R tuple is dead once v <= t - 15 after step t, an S tuple once v <= t - 11.
+    # An R tuple has expired once v <= t - 15 after step t, an S tuple once v <= t - 11.
     trace = NAMED[name](300, seed=1)
     lead = np.where(trace.side == 0, 15, 11)
     assert trace.end.tolist() == (trace.key + lead).tolist()
     for step in range(0, 300, 7):
-        dead = np.where(trace.side == 0, trace.key <= step - 15, trace.key <= step - 11)
-        assert (dead == (trace.end <= step)).all()
+        expired = np.where(trace.side == 0, trace.key <= step - 15, trace.key <= step - 11)
+        assert (expired == (trace.end <= step)).all()
 
 
 def test_floor_matches_up_to_its_end_and_never_after():

@@ -1,7 +1,7 @@
 """Every policy in every setting of GreedyDual-Join's experiments, against the naive engine.
 
 Slow because of the compiler: each policy is compiled for each shape. No trace has 256 rows: the
-twin of HEEB knows only the time before it fits its first models.
+twin of HEEB is only defined for the time before it fits its first models.
 """
 
 import pytest

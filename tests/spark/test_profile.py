@@ -183,7 +183,7 @@ def test_a_stream_is_profiled_and_goes_on_after_a_restart(spark, tmp_path, keys,
 def test_a_batch_that_comes_twice_counts_once(spark, tmp_path, keys):
     source = write(tmp_path, keys[:6000], files=3)
     before = run(spark, source, tmp_path).report()
-    # As if the query had died after the profile was written and before Spark had noted it.
+    # As if the query had been killed after the profile was written and before Spark had noted it.
     commits = tmp_path / "state" / "query" / "commits"
     for path in (commits / "2", commits / ".2.crc"):
         path.unlink(missing_ok=True)

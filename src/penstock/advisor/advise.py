@@ -412,7 +412,7 @@ def advise_references(events: File, on: str, time: str | None, **options: Any) -
     check_target(options.get("target", 0.95))
     with _named_on():
         trace = read_lookup(events, key=on, time=time, sort=True)
-    call = f"lookup(events, relation, on={_names(on)}, budget={{budget}}, policy={{policy!r}})"
+    call = lookup_call(_split(on))
     return advise_lookup(trace.key, name=Path(events).name, call=call, **options)
 
 
@@ -427,18 +427,31 @@ def _named_on() -> Iterator[None]:
 
 def _join_call(on: str, time: str | None, within: str | None, delay: str, micro: bool) -> str:
     """Return the call to paste: on Spark where times are timestamps, else of the engine."""
-    if not micro:
-        window = "" if within is None else f", within={within.strip()}"
-        return f"Join(policy={{policy!r}}, budget={{budget}}{window})"
+    if micro:
+        columns = _split(time or "time")
+        clock = columns[0] if len(columns) == 1 else tuple(columns)
+        return join_call(_split(on), clock, within, delay)
+    window = "" if within is None else f", within={within.strip()}"
+    return f"Join(policy={{policy!r}}, budget={{budget}}{window})"
+
+
+def _split(names: str) -> list[str]:
+    return [each.strip() for each in names.split(",")]
+
+
+def join_call(on: Sequence[str], time: str | tuple[str, ...], within: object, delay: object) -> str:
+    """Return the call of Spark's join to paste, with places for the policy and the budget."""
     window = "" if within is None else f", within={within!r}"
-    columns = (time or "time").split(",")
-    named = repr(columns[0]) if len(columns) == 1 else repr(tuple(columns))
     return (
-        f"join(left, right, on={_names(on)}, time={named}{window}, delay={delay!r}, "
+        f"join(left, right, on={_named(on)}, time={time!r}{window}, delay={delay!r}, "
         "budget={budget}, policy={policy!r})"
     )
 
 
-def _names(on: str) -> str:
-    columns = [each.strip() for each in on.split(",")]
-    return repr(columns[0]) if len(columns) == 1 else repr(columns)
+def lookup_call(on: Sequence[str]) -> str:
+    """Return the call of Spark's lookup to paste, with places for the policy and the budget."""
+    return f"lookup(events, relation, on={_named(on)}, budget={{budget}}, policy={{policy!r}})"
+
+
+def _named(columns: Sequence[str]) -> str:
+    return repr(columns[0] if len(columns) == 1 else list(columns))

@@ -64,17 +64,15 @@ class Live(NamedTuple):
     peak: int  # the most at any time: with so many the join is exact
 
 
-def live_rows(time: Ints, within: int | None, weight: Ints | None = None) -> Live:
-    """Return how many rows are alive; `weight` is how many rows each one stands for.
+def live_rows(time: Ints, within: int | None) -> Live:
+    """Return how many rows are alive.
 
     >>> live_rows(np.array([0, 1, 2, 9]), within=1)
     Live(mean=1.5, peak=2)
     """
-    weight = np.ones(len(time), np.int64) if weight is None else weight
-    came = np.concatenate(([0], np.cumsum(weight)))
     gone = 0 if within is None else np.searchsorted(time, time - within, side="left")
-    alive = came[1:] - came[gone]
-    return Live(float(np.average(alive, weights=weight)), int(alive.max()))
+    alive = np.arange(1, len(time) + 1) - gone
+    return Live(float(alive.mean()), int(alive.max()))
 
 
 def live_by_bins(rows: Ints, width: float, within: float | None) -> Live:

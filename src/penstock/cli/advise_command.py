@@ -42,10 +42,13 @@ def advise(
     from ..advisor.advise import advise_files, advise_references
     from ..advisor.words import overview
     from ..report import advice_page, where_to_write
+    from ..simulate.scenario import refuse_join_options
 
     page = None if html is None else where_to_write(html)
+    if lookup and len(files) != 1:
+        raise BadInput(f"--lookup takes one file of events, got {len(files)}")
     if lookup:
-        _refuse_join_options(files, within, goal)
+        refuse_join_options(within, goal)
     elif len(files) != 2:
         raise BadInput(
             f"a join takes two files, got {len(files)}; for a cache of one file's keys add --lookup"
@@ -67,13 +70,3 @@ def advise(
         show_made(made.to_json())
     else:
         show_made(*overview(made))
-
-
-def _refuse_join_options(files: list[str], within: str | None, goal: str) -> None:
-    """Reject what only a join has, for a cache."""
-    if len(files) != 1:
-        raise BadInput(f"--lookup takes one file of events, got {len(files)}")
-    if within is not None:
-        raise BadInput(f"a cache has no window, got within {within}; leave it out")
-    if goal != "pairs":
-        raise BadInput("a cache has hits, and no rows to match; leave out --goal")

@@ -124,12 +124,9 @@ class Scenario:
             _ = self.window  # a span of time is refused
 
     def _refuse_options_of_joins(self) -> None:
-        if self.within is not None:
-            raise BadInput(f"a cache has no window, got within {self.within}; leave it out")
+        refuse_join_options(self.within, self.goal)
         if self.layout != "unified":
             raise BadInput(f"a cache has one memory, got layout {self.layout!r}; leave it out")
-        if self.goal != PAIRS:
-            raise BadInput("a cache has hits, and no rows to match; leave out --goal")
         if self.drop or self.distortion:
             raise BadInput("a cache has no join results to sample; leave out --drop, --distortion")
 
@@ -180,6 +177,14 @@ class Scenario:
                 f"warmup must be below the length of {length}, got {self.warm_up}{by_default}; "
                 "give a longer --length or a shorter --warmup"
             )
+
+
+def refuse_join_options(within: object, goal: str) -> None:
+    """Refuse a window and a goal for a cache: only joins have them."""
+    if within is not None:
+        raise BadInput(f"a cache has no window, got within {within}; leave it out")
+    if goal != PAIRS:
+        raise BadInput("a cache has hits, and no rows to match; leave out goal=")
 
 
 def check_within(within: Within) -> int:

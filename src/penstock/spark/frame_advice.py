@@ -22,6 +22,7 @@ from ..errors import BadInput
 from ..kernel.durations import microseconds
 from ..kernel.gains import PAIRS
 from ..kernel.policy import JOINING
+from ..simulate.scenario import refuse_join_options
 from .checks import Span, whole
 from .frames import Names, as_names, check_frame, check_same_types, read_input, refuse_stream
 from .keyed import KEY, TIME, keyed_rows
@@ -80,26 +81,19 @@ def advise(
         raise BadInput(f"policies must be a list of names, got {policies!r}; write [{policies!r}]")
     options = {"target": target, "tried": tuple(policies), "seed": seed}
     keys = as_names(on, "on")
-    named = list(keys) if len(keys) > 1 else keys[0]
     if right is not None:
         sides = _read_sides([left, right], keys, time)
-        window = "" if within is None else f", within={within!r}"
         microseconds(delay, "delay")
-        call = f"join(left, right, on={named!r}, time={time!r}{window}, delay={delay!r}, "
-        call += "budget={budget}, policy={policy!r})"
+        call = advising.join_call(keys, time, within, delay)
         span = None if within is None else microseconds(within, "within")
         payload = (_row_bytes(left) + _row_bytes(right)) / 2
         with _counted(sides) as (rows, per_key):
             return _join(rows, per_key, span, size, payload, call, options | {"goal": goal})
-    if goal != PAIRS:
-        raise BadInput("a cache has hits, and no rows to match; leave out goal=")
-    if within is not None:
-        raise BadInput(f"a cache has no window, got within {within!r}; leave it out")
+    refuse_join_options(within, goal)
     if not isinstance(time, str):
         raise BadInput(f"time must name a column of the events, got {time!r}")
-    call = f"lookup(events, relation, on={named!r}, budget={{budget}}, policy={{policy!r}})"
     with _counted([keyed_rows(left, list(keys), time)]) as (rows, per_key):
-        return _cache(rows, per_key, size, call, options)
+        return _cache(rows, per_key, size, advising.lookup_call(keys), options)
 
 
 def _read_sides(

@@ -205,7 +205,7 @@ class _Accumulator:
     def __call__(self, batch: DataFrame, number: int) -> None:
         last, sketch = self.held or self._find(batch.sparkSession, number)
         if number <= last:
-            return  # it was taken in before the query died
+            return  # it was taken in before the query ended
         self.held = None  # whatever fails below, the sketch on disk is the one to go on with
         rows = batch.persist()  # a source may not give the same rows in the same order twice
         try:

@@ -43,7 +43,7 @@ class Amqtt:
     def stop(self):
         self.broker.stop()
 
-    crash = stop  # it hangs up on everyone in either case
+    crash = stop  # it closes all connections in either case
 
 
 def hashed(password):

@@ -66,6 +66,6 @@ def blink(client):
 
 
 def kill(client):
-    """Break it as if the process had died."""
+    """Break it as if the process had been killed."""
     client._client._reconnect_on_failure = False
     blink(client)

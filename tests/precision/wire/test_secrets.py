@@ -35,7 +35,7 @@ def certificate(tmp_path_factory):
 
 @needs_openssl
 def test_tls_and_a_password(kind, certificate, tmp_path, monkeypatch):
-    if kind is Amqtt:  # leaves who comes with MQTT 5 and a password without an answer
+    if kind is Amqtt:  # does not answer a client that sends MQTT 5 and a password
         monkeypatch.setattr(link, "OLDER_AFTER", 0.3)
     running = kind(
         tmp_path, certificate=certificate[0], private_key=certificate[1], user=("me", SECRET)

@@ -165,7 +165,7 @@ def first_contact(
 ) -> tuple[int, bytes]:
     """Find out which MQTT a broker speaks, or raise one sentence that says why it cannot be used.
 
-    Uses a connection of its own, without a last will: an old broker, which does not know the format
+    Uses a connection of its own, without a last will: an old broker, which cannot read the format
     of the newer protocol, can at least read the protocol's number.
 
     topic: read also what is retained there; echo: a topic of our own, which marks its end.
@@ -272,7 +272,7 @@ class Client:
         return None
 
     def _on_up(self) -> None:
-        """Subscribe and announce: after a new connection the broker knows nothing of us."""
+        """Subscribe and announce: a broker has no subscription of a new connection."""
 
     def _on_down(self) -> None:
         """Handle a broken connection: no messages arrive from now on."""

@@ -23,7 +23,7 @@ from .messages import LAST_RUN, BadPayload, Presence, check_name
 
 COUNTED = ("readings", "published", "answered", "ignored")
 COSTS = Costs(value=1.0, query=3.0)  # messages: a request, its answer, the new interval for all
-ALL = "all"  # the only cache that a source knows: all caches together
+ALL = "all"  # the only cache that a source has: all caches together
 SPEAK_AFTER = 0.75  # of max_silence, so that a delayed message still comes early enough
 FLUSH_TIME = 1.0  # seconds to send what is not sent yet, before disconnecting
 LOOK_EVERY = 0.05  # of max_silence: how often silent sources are looked for
