@@ -13,7 +13,10 @@ import urllib.request
 from contextlib import nullcontext
 from pathlib import Path
 
+from pyspark import cloudpickle
+
 from tests.patience import PATIENCE, until
+from tests.spark import processes
 from tests.spark.processes import STILL, commits
 
 SCHEMA = "k string, ts timestamp, v int"
@@ -105,6 +108,7 @@ def main(given: dict) -> None:
     from penstock.spark.session import package_zip
     from tests.spark.streams import bag, run
 
+    cloudpickle.register_pickle_by_value(processes)  # executors of a cluster have no tests
     spark = session(given.get("master", "local[2]"), given.get("settings", {}))
     folder = Path(given["folder"])
     if given.get("ship"):

@@ -2,10 +2,8 @@
 
 import os
 import socket
-import stat
 import subprocess
 import sys
-import sysconfig
 import urllib.request
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from penstock.spark import join
 from penstock.spark.session import package_zip
 from tests.patience import until
+from tests.spark.bare import bare_python
 from tests.spark.driver import SECOND
 from tests.spark.processes import (
     await_commits,
@@ -31,17 +30,6 @@ from tests.spark.test_restart import EXACT, write
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 HOME = Path(pyspark.__file__).parent
-
-
-def bare_python(folder: Path) -> Path:
-    """Write a Python that has the libraries, but not Penstock, which is there by a .pth file."""
-    path = folder / "python"
-    site = sysconfig.get_paths()["purelib"]
-    path.write_text(
-        f'#!/bin/sh\nexport PYTHONPATH="$PYTHONPATH:{site}"\nexec {sys.executable} -S "$@"\n'
-    )
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
 
 
 def free_port() -> int:
@@ -111,7 +99,11 @@ def an_executor_dies_in_mid_batch(folder, workers, driver):
 
 
 def a_task_is_so_slow_that_spark_starts_another(folder, workers, driver):
-    until((folder / SECOND).exists, "the second attempt")
+    def come() -> bool:
+        assert driver.poll() is None, "it ended without a second attempt"
+        return (folder / SECOND).exists()
+
+    until(come, "the second attempt")
 
 
 SPECULATION = {

@@ -17,6 +17,7 @@ from penstock.spark.runtime import image as images
 from penstock.spark.runtime import operator
 from penstock.spark.runtime.arrow import to_ipc
 from penstock.spark.runtime.bucket import MicroBatch, Packet
+from penstock.spark.runtime.declared import declared
 from penstock.spark.runtime.join_bucket import JoinBucket, counter_names
 from penstock.spark.runtime.journal import read_version
 from penstock.spark.runtime.lookup_bucket import LookupBucket, lookup_counters
@@ -69,7 +70,7 @@ class Query:
 
     def attempt(self, batch, watermark, commit=True):
         before = copy.deepcopy(self.handle)
-        processor = Processor(self.work)
+        processor = declared(Processor(self.work))
         processor.init(self.handle)
         rows = [(side, place, b"", blob) for place, (side, blob) in enumerate(batch)]
         frame = pd.DataFrame(rows, columns=list(operator.PACKED))
@@ -226,7 +227,7 @@ def test_timers_are_few_and_right(plan):
         query.attempt(batch, watermark)
         assert query.handle.timers == {watermark + 1}
     assert not asked
-    processor = Processor(query.work)
+    processor = declared(Processor(query.work))
     processor.init(query.handle)
     query.handle.timers.clear()  # Spark removes the one that fires
     list(processor.handleExpiredTimer((plan.labels[0],), Watermark(50), Fired()))

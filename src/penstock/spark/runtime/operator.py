@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import types as T
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.util import PythonEvalType
 
 from ...errors import PenstockError
 from ..plan import Placed
 from .bucket import Bucket, MicroBatch, Packet, micro_batch
+from .declared import declared
 from .image import Image, image_folder, owner_of, sweep
-from .journal import VERSION, Journal, Version
+from .journal import Journal, Version
 from .kernels import Kernels
 from .packets import PACKED, end_task
 
@@ -36,11 +35,6 @@ ARROW = pa.schema(
         ("hottest", pa.string()),
     ]
 )
-# As types and not as text, which Spark would have to be asked to read in every task.
-SAID, CHUNK, PIECE = (
-    T.StructType([T.StructField(name, T.BinaryType())]) for name in ("said", "chunk", "piece")
-)
-NUMBER = T.StructType([T.StructField("number", T.LongType())])
 MILLISECOND = 1_000  # microseconds
 IMAGES = 256  # buckets that a worker knows images of
 NOTHING = Packet(0, b"")
@@ -63,7 +57,8 @@ def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
     grouped = packets.groupBy("bucket")
     if packets.isStreaming:
         mode = "EventTime" if work.event_time else "None"
-        made = grouped.transformWithStateInPandas(Processor(work), SCHEMA, "append", mode)
+        processor = declared(Processor(work))
+        made = grouped.transformWithStateInPandas(processor, SCHEMA, "append", mode)
     elif hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
         made = grouped.applyInArrow(_stateless(work), SCHEMA)
     else:
@@ -71,20 +66,17 @@ def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
     return made
 
 
-class Processor(StatefulProcessor):
+class Processor:
     """Takes the packets of a stream, bucket by bucket."""
 
     def __init__(self, work: Work):
         self.work = work
         self.numbers = work.plan.numbers
 
-    def init(self, handle: Any) -> None:
-        """Name the state; called once for every task."""
+    def start(self, handle: Any, version: Any, base: Any, log: Any) -> None:
+        """Begin a task, with the state that `declared` has named."""
         self.work.kernels.use()
-        self.handle = handle
-        self.version = handle.getValueState(VERSION, SAID)
-        self.base = handle.getMapState("base", NUMBER, CHUNK)
-        self.log = handle.getMapState("log", NUMBER, PIECE)
+        self.handle, self.version, self.base, self.log = handle, version, base, log
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         """Take what came for one bucket."""
