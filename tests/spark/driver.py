@@ -35,6 +35,17 @@ def session(master: str, settings: dict):
     return kind.getOrCreate()
 
 
+def begin(given: dict):
+    """Return the session of a driver, with what its executors need."""
+    from penstock.spark.session import package_zip
+
+    cloudpickle.register_pickle_by_value(processes)  # executors of a cluster have no tests
+    spark = session(given.get("master", "local[2]"), given.get("settings", {}))
+    if given.get("ship"):
+        spark.addArtifacts(str(package_zip(given["folder"])), pyfile=True)
+    return spark
+
+
 def read(reader, folder: Path) -> list:
     """Return two frames: from a folder each, or both from one source, which keeps them in step."""
     if (folder / "both").exists():
@@ -105,14 +116,10 @@ def refused_by_connect(spark, frames, folder: Path, options: dict) -> list[str]:
 
 def main(given: dict) -> None:
     from penstock.spark import join, metrics, monitor
-    from penstock.spark.session import package_zip
     from tests.spark.streams import bag, run
 
-    cloudpickle.register_pickle_by_value(processes)  # executors of a cluster have no tests
-    spark = session(given.get("master", "local[2]"), given.get("settings", {}))
+    spark = begin(given)
     folder = Path(given["folder"])
-    if given.get("ship"):
-        spark.addArtifacts(str(package_zip(folder)), pyfile=True)
     frames = read(spark.readStream.option("maxFilesPerTrigger", 1), folder)
     joined = join(*frames, on="k", **given["options"])
     if "still_after" in given:

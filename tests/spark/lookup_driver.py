@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.spark.driver import session, stands_still
+from tests.spark.driver import begin, stands_still
 
 SCHEMA = "k int, v long"
 
@@ -19,7 +19,7 @@ def main(given: dict) -> None:
     from penstock.spark import Relation, lookup, metrics
     from tests.spark.streams import run
 
-    spark = session(given.get("master", "local[2]"), {})
+    spark = begin(given)
     folder = Path(given["folder"])
     relation = Relation(given["uri"], table="customers", key="id")
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)

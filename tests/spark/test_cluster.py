@@ -1,10 +1,12 @@
 """A real cluster on loopback: a master, two workers, executors that have no Penstock installed."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -13,6 +15,7 @@ import pytest
 from penstock.spark import join
 from penstock.spark.session import package_zip
 from tests.patience import until
+from tests.spark import test_thin as thinnings
 from tests.spark.bare import bare_python
 from tests.spark.driver import SECOND
 from tests.spark.processes import (
@@ -24,7 +27,7 @@ from tests.spark.processes import (
     start_driver,
     strike,
 )
-from tests.spark.streams import bag, results
+from tests.spark.streams import Files, bag, results
 from tests.spark.test_restart import EXACT, write
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -114,59 +117,88 @@ SPECULATION = {
 }
 
 
+@contextmanager
+def submitted(folder, address, given, module="tests.spark.driver"):
+    """Start a driver whose executors have no Penstock but the zip that it ships."""
+    (folder / "images").mkdir(mode=0o700)
+    settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
+    settings |= {"spark.executorEnv.PENSTOCK_IMAGE_DIR": str(folder / "images")}
+    given = given | {"folder": str(folder), "master": address, "ship": True}
+    given["settings"] = settings | given.get("settings", {})
+    env = {
+        "PYSPARK_PYTHON": str(bare_python(folder)),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PENSTOCK_CACHE_DIR": str(folder / "kernels"),
+    }
+    driver = start_driver(given, folder / "log", module, **env)
+    try:
+        yield driver
+    finally:
+        kill(driver)
+
+
+def assert_nothing_was_compiled(folder):
+    """All kernels in the folders of executors, which were empty, are the driver's to the byte."""
+    made = {path.name: path.read_bytes() for path in (folder / "kernels").rglob("*.nbc")}
+    for number in range(2):
+        sent = {path.name: path.read_bytes() for path in folder.glob(f"kernels{number}/*/*.nbc")}
+        assert sent
+        assert sent.items() <= made.items()
+
+
 @pytest.mark.parametrize(
     ("happens", "more"),
     [
         (a_worker_dies, {}),
         (an_executor_dies_in_mid_batch, {}),
-        (a_task_is_so_slow_that_spark_starts_another, {"slow_after": 2}),
+        (a_task_is_so_slow_that_spark_starts_another, {"slow_after": 2, "settings": SPECULATION}),
     ],
 )
 def test_no_row_is_lost_or_doubled(spark, tmp_path, cluster, happens, more):
     address, workers = cluster
     sides = write(tmp_path, seed=6, count=1000, files=8)
-    (tmp_path / "images").mkdir(mode=0o700)
-    settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
-    settings |= {"spark.executorEnv.PENSTOCK_IMAGE_DIR": str(tmp_path / "images")}
-    given = {
-        "folder": str(tmp_path),
-        "master": address,
-        "ship": True,
-        "options": EXACT,
-        "settings": settings | (SPECULATION if more else {}),
-    } | more
-    python = str(bare_python(tmp_path))
-    env = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    driver = start_driver(given, tmp_path / "log", **env)
-    try:
+    with submitted(tmp_path, address, {"options": EXACT} | more) as driver:
         happens(tmp_path, workers, driver)
         told = figures(driver, tmp_path / "log")
-    finally:
-        kill(driver)
     everything = bag(join(*[side.batch(spark) for side in sides], on="k", **EXACT))
     assert results(spark, tmp_path) == everything
     assert told["matches"] == sum(everything.values())
 
 
-def test_executors_compile_nothing(tmp_path, cluster):
-    """All kernels in their folders, which were empty, are the driver's to the last byte."""
+def test_a_join_within_a_budget_compiles_nothing_on_executors(tmp_path, cluster):
     address, _ = cluster
     write(tmp_path, seed=6, count=4000, files=4)
-    settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
-    given = {"folder": str(tmp_path), "master": address, "ship": True, "settings": settings}
-    given["options"] = EXACT | {"budget": 60}
-    env = {
-        "PYSPARK_PYTHON": str(bare_python(tmp_path)),
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PENSTOCK_CACHE_DIR": str(tmp_path / "kernels"),
-    }
-    driver = start_driver(given, tmp_path / "log", **env)
-    try:
+    with submitted(tmp_path, address, {"options": EXACT | {"budget": 60}}) as driver:
         assert figures(driver, tmp_path / "log")["matches"] > 0
-    finally:
-        kill(driver)
-    made = {path.name: path.read_bytes() for path in (tmp_path / "kernels").rglob("*.nbc")}
-    for number in range(2):
-        sent = {path.name: path.read_bytes() for path in tmp_path.glob(f"kernels{number}/*/*.nbc")}
-        assert sent
-        assert sent.items() <= made.items()
+    assert_nothing_was_compiled(tmp_path)
+
+
+def test_a_lookup_whose_executor_dies(spark, tmp_path, cluster):
+    pytest.importorskip("adbc_driver_sqlite", reason="pip install penstock[databases]")
+    from tests.spark import test_lookup as lookups
+
+    address, workers = cluster
+    uri = lookups.write_table(tmp_path / "shop.db", lookups.customers(50))
+    files = Files(tmp_path / "events", lookups.SCHEMA)
+    batches = lookups.write_events(files, seed=9, parts=8)
+    given = {"uri": uri, "options": {"budget": 11, "policy": "lru"}}
+    with submitted(tmp_path, address, given, "tests.spark.lookup_driver") as driver:
+        an_executor_dies_in_mid_batch(tmp_path, workers, driver)
+        told = figures(driver, tmp_path / "log")
+    assert results(spark, tmp_path) == lookups.expected(batches, 50)
+    assert told["events"] == told["batch_rows"] == 8 * 300
+    assert told["hits"] + told["known_missing"] + told["misses"] + told["null_keys"] == 8 * 300
+    assert_nothing_was_compiled(tmp_path)
+
+
+def test_a_thinning_whose_executor_dies(spark, tmp_path, cluster):
+    address, workers = cluster
+    readings, queries = thinnings.walk(random.Random(6), 600)
+    thinnings.write(tmp_path, readings, queries, parts=8)
+    with submitted(tmp_path, address, {"options": thinnings.OPTIONS}, thinnings.DRIVER) as driver:
+        an_executor_dies_in_mid_batch(tmp_path, workers, driver)
+        told = figures(driver, tmp_path / "log")
+    assert (told["readings"], told["queries"], told["late"]) == (600, 200, 0)
+    found = thinnings.refreshes(spark.read.parquet(str(tmp_path / "out")))
+    assert found == thinnings.expected(spark, readings, queries)
+    assert_nothing_was_compiled(tmp_path)

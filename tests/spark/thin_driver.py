@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.spark.driver import session, stands_still
+from tests.spark.driver import begin, stands_still
 
 READINGS, QUERIES = "k string, at timestamp, v double", "k string, at timestamp, delta double"
 
@@ -21,7 +21,7 @@ def main(given: dict) -> None:
     from penstock.spark.thin import thin
     from tests.spark.streams import run
 
-    spark = session(given.get("master", "local[2]"), {})
+    spark = begin(given)
     folder = Path(given["folder"])
 
     def thinned(reader):

@@ -170,6 +170,12 @@ def machine_kind() -> str:
     return repr((cpu_target.target_context.codegen().magic_tuple(), versions, how.hexdigest()))
 
 
+def names_of(compiled: Any) -> set[str]:
+    """Return the names of what a kernel was compiled to in this process."""
+    made = getattr(compiled, "overloads", ())  # plain Python has none
+    return {compiled._cache._name(signature) for signature in made}
+
+
 def packed(names: "set[str]") -> Packed:
     """Return the kernels of these names, as far as they are kept."""
     folder = cache_folder()

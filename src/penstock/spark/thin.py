@@ -39,6 +39,7 @@ from .runtime.thin_bucket import (
     THIN_COUNTERS,
     ThinBucket,
     ThinPlan,
+    thin_kernels,
 )
 from .session import check_settings
 
@@ -201,7 +202,8 @@ def _silence(span: Span | None) -> int | None:
 def _run(plan: ThinPlan, frames: list[DataFrame]) -> DataFrame:
     inputs = [plan.readings] if plan.queries is None else [plan.readings, plan.queries]
     packets = pack(frames, inputs, plan.labels)
-    results = run_buckets(packets, Work(ThinBucket, plan, THIN_COUNTERS))
+    kernels = thin_kernels(plan, frames[0].sparkSession)
+    results = run_buckets(packets, Work(ThinBucket, plan, THIN_COUNTERS, kernels=kernels))
     if results.isStreaming:
         results = observed_thin(results, THIN_COUNTERS, plan.checkpoint)
     names = (*plan.readings.keys, str(plan.readings.time))

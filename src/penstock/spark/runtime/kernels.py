@@ -1,6 +1,6 @@
 """What the driver has of kernels for its workers: see `rehearsal`."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...engine.beside import Elsewhere, rely_on
 from ...kernel.jit import Packed, unpack
@@ -18,3 +18,8 @@ class Kernels(NamedTuple):
             unpack(self.sent)
         if self.awaited is not None:
             rely_on(self.awaited)
+
+
+def is_local(session: Any) -> bool:
+    """Tell whether workers run on the driver's machine, where they find its kernels."""
+    return str(session.conf.get("spark.master", "")).startswith("local[")

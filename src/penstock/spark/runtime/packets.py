@@ -7,7 +7,7 @@ Payloads stay in Arrow's own form from here to the result and never become Pytho
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ...engine.ledger import digest
+from ...kernel.jit import cache_folder, names_of, packed
 from ..frames import Input, arrow_schema, hashed_key, quote
 from ..session import check_workers, uses_wide_types
 from .arrow import fitted, from_ipc, to_ipc
+from .kernels import Kernels, is_local
 from .labels import sort_by_bucket
 
 SCHEMA = "bucket int, side int, place long, digest binary, packet binary"
@@ -46,6 +48,7 @@ class Packing(NamedTuple):
     names: Sequence[str]  # of the columns, the 64-bit key first
     time: str | None
     shared: Shared | None = None
+    kernels: Kernels = Kernels()
 
 
 def pack(
@@ -56,14 +59,23 @@ def pack(
 ) -> DataFrame:
     """Return the rows of all frames, which are the sides, as packets, one per bucket."""
     check_workers(frames[0].sparkSession)
-    packed = []
+    kernels = _kernels(frames[0].sparkSession)
+    sides = []
     for side, (frame, source) in enumerate(zip(frames, inputs, strict=True)):
         needed = [F.col(quote(name)) for name in source.packed[1:]]
         columns = [hashed_key(source.keys, source.exact), *needed]
         safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
-        packing = Packing(side, labels, source.packed, source.time, shared)
-        packed.append(frame.select(*safe).mapInArrow(make_packer(packing), SCHEMA))
-    return reduce(DataFrame.unionByName, packed)
+        packing = Packing(side, labels, source.packed, source.time, shared, kernels)
+        sides.append(frame.select(*safe).mapInArrow(make_packer(packing), SCHEMA))
+    return reduce(DataFrame.unionByName, sides)
+
+
+def _kernels(session: Any) -> Kernels:
+    """Return what packing needs on other machines, which is little of what a bucket needs."""
+    if is_local(session) or cache_folder() is None:
+        return Kernels()
+    _by_bucket(pa.chunked_array([[1, 2]]), 2)
+    return Kernels(sent=packed(names_of(sort_by_bucket)))
 
 
 def make_packer(packing: Packing) -> Callable:
@@ -75,6 +87,7 @@ def make_packer(packing: Packing) -> Callable:
     """
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        packing.kernels.use()
         waiting: list[pa.RecordBatch] = []
         rows = size = 0
         # The shuffle brings packets in any order; by their places they are put back into one.

@@ -24,7 +24,7 @@ from ..frames import KEY, Input
 from ..plan import JoinPlan, LookupPlan
 from .bucket import micro_batch
 from .join_bucket import JoinBucket, make_join
-from .kernels import Kernels
+from .kernels import Kernels, is_local
 from .packets import PACKED, Packing, Shared, make_packer
 
 ROWS, KEYS = 2_000, 97  # of each stream in a micro-batch of a rehearsal
@@ -49,7 +49,7 @@ def _kernels(engine: Engine, rehearsal: Call, session: Any) -> Kernels:
     own, *others = calls_for(engine)  # rows wait for their own kernel first
     if cache_folder() is None:
         return Kernels()  # each process compiles for itself
-    if str(session.conf.get("spark.master", "")).startswith("local["):
+    if is_local(session):
         what = repr(rehearsal)
         note = Call(beside.__name__, "note_made", (what,))
         if not is_made(what) and is_compiled_beside(own, rehearsal, *others, note):

@@ -5,18 +5,21 @@ Holds no algorithm: `Thinner` decides what is sent.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...kernel.jit import cache_folder, packed, used_kernels
 from ...precision.rule import Costs
 from ...precision.thinning import KINDS, Refreshes, Thinner
 from ..frames import Input
 from ..plan import Placed
 from .arrow import BYTES, ROWS, as_microseconds, column_bytes, pieces, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
+from .kernels import Kernels, is_local
 from .store import Stored
 
 READINGS, QUERIES = 0, 1  # the sides that packets come from
@@ -228,3 +231,20 @@ def _key_columns(source: Input, sides: list[Side]) -> list[pa.ChunkedArray]:
         pa.chunked_array([chunk for side in some for chunk in side.columns[place].chunks])
         for place in range(len(source.keys))
     ]
+
+
+def thin_kernels(plan: ThinPlan, session: Any) -> Kernels:
+    """Have all kernels compiled that a thinning needs, where its workers are on other machines."""
+    if is_local(session) or cache_folder() is None:
+        return Kernels()
+    _rehearse(plan.rule, plan.costs, plan.limits)
+    return Kernels(sent=packed(used_kernels()))
+
+
+@cache
+def _rehearse(rule: str, costs: Costs, limits: tuple[float, ...]) -> None:
+    """Do to a reading and a query what a thinning does."""
+    thinner = Thinner(rule, costs=costs, limits=limits)
+    for time in range(2):
+        thinner.push([1], [time], [0.5], asked=[1], asked_time=[time], delta=[0.5])
+        thinner.restore(thinner.save())
