@@ -7,6 +7,7 @@ Prints one line of JSON with the figures of the join.
 
 import dataclasses
 import json
+import os
 import sys
 import time
 import urllib.request
@@ -74,7 +75,8 @@ def stands_still(frame, folder: Path, after: int):
 def is_slow(frame, folder: Path, after: int):
     """Let the first attempt of a task take long in the micro-batch after so many commits.
 
-    A second attempt, which Spark starts meanwhile, leaves a file.
+    It leaves a file that names its executor; a second attempt, which Spark starts when the first
+    takes too long or is killed, leaves another one.
     """
 
     def give(batches):
@@ -87,9 +89,21 @@ def is_slow(frame, folder: Path, after: int):
         for batch in batches:
             yield batch
             if mine and not task.attemptNumber():
+                # The executor has started the daemon, which has started this worker.
+                part = folder / f"{STILL}.part"
+                part.write_text(str(processes.parent(os.getppid())))
+                part.replace(folder / STILL)  # never seen half written
                 time.sleep(PATIENCE)  # until Spark ends it
 
     return frame.mapInArrow(give, frame.schema)
+
+
+def disturbed(frame, folder: Path, given: dict):
+    """Return the frame of a query that is disturbed where that is asked for."""
+    for name, disturb in (("still_after", stands_still), ("slow_after", is_slow)):
+        if name in given:
+            frame = disturb(frame, folder, given[name])
+    return frame
 
 
 def fetch(url: str) -> str:
@@ -122,10 +136,7 @@ def main(given: dict) -> None:
     folder = Path(given["folder"])
     frames = read(spark.readStream.option("maxFilesPerTrigger", 1), folder)
     joined = join(*frames, on="k", **given["options"])
-    if "still_after" in given:
-        joined = stands_still(joined, folder, given["still_after"])
-    if "slow_after" in given:
-        joined = is_slow(joined, folder, given["slow_after"])
+    joined = disturbed(joined, folder, given)
     with monitor(spark, every=0) if given.get("monitor") else nullcontext() as watching:
         query = run(joined, folder, given.get("name", "out"))
         told = dataclasses.asdict(metrics(query))

@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.spark.driver import begin, stands_still
+from tests.spark.driver import begin, disturbed
 
 SCHEMA = "k int, v long"
 
@@ -25,9 +25,7 @@ def main(given: dict) -> None:
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     stream = reader.parquet(str(folder / "events"))
     found = lookup(stream, relation, "k", **given["options"])
-    if "still_after" in given:
-        found = stands_still(found, folder, given["still_after"])
-    query = run(found, folder)
+    query = run(disturbed(found, folder, given), folder)
     told = dataclasses.asdict(metrics(query))
     still = spark.read.schema(SCHEMA).parquet(str(folder / "events"))
     told["batch_rows"] = lookup(still, relation, "k", **given["options"]).count()

@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -19,7 +20,9 @@ from tests.spark import test_thin as thinnings
 from tests.spark.bare import bare_python
 from tests.spark.driver import SECOND
 from tests.spark.processes import (
+    STILL,
     await_commits,
+    await_standstill,
     figures,
     kill,
     parent,
@@ -165,7 +168,7 @@ def test_no_row_is_lost_or_doubled(spark, tmp_path, cluster, happens, more):
     assert told["matches"] == sum(everything.values())
 
 
-def test_a_join_within_a_budget_compiles_nothing_on_executors(tmp_path, cluster):
+def test_a_join_within_a_budget_compiles_nothing_on_executors(spark, tmp_path, cluster):
     address, _ = cluster
     write(tmp_path, seed=6, count=4000, files=4)
     with submitted(tmp_path, address, {"options": EXACT | {"budget": 60}}) as driver:
@@ -192,11 +195,13 @@ def test_a_lookup_whose_executor_dies(spark, tmp_path, cluster):
 
 
 def test_a_thinning_whose_executor_dies(spark, tmp_path, cluster):
-    address, workers = cluster
+    address, _ = cluster
     readings, queries = thinnings.walk(random.Random(6), 600)
     thinnings.write(tmp_path, readings, queries, parts=8)
-    with submitted(tmp_path, address, {"options": thinnings.OPTIONS}, thinnings.DRIVER) as driver:
-        an_executor_dies_in_mid_batch(tmp_path, workers, driver)
+    given = {"options": thinnings.OPTIONS, "slow_after": 2}
+    with submitted(tmp_path, address, given, thinnings.DRIVER) as driver:
+        await_standstill(tmp_path, driver)
+        os.kill(int((tmp_path / STILL).read_text()), signal.SIGKILL)
         told = figures(driver, tmp_path / "log")
     assert (told["readings"], told["queries"], told["late"]) == (600, 200, 0)
     found = thinnings.refreshes(spark.read.parquet(str(tmp_path / "out")))

@@ -44,6 +44,31 @@ for batch in cuts(random, drawn(random, 6_000, delay=given["delay"]), 5):
 print(len(before), len(jit.used_kernels() - before))
 """
 
+# Another operator, after the driver has made what it sends. Columns of packets cannot be written.
+OTHERS = """
+import sys
+from types import SimpleNamespace
+
+from penstock.kernel import jit
+from penstock.spark.runtime.rehearsal import lookup_kernels
+from penstock.spark.runtime.thin_bucket import thin_kernels
+from tests.spark import test_operator
+from tests.spark.enrich.plans import changes
+
+cluster = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: "spark://host:7077"))
+plan, bucket, _, batches = getattr(test_operator, sys.argv[1])()
+if "lookup" in sys.argv[1]:
+    sent = lookup_kernels(plan, cluster).sent
+    batches.append([changes([1, 2])])
+else:
+    sent = thin_kernels(plan, cluster).sent
+assert sent.files
+state = None
+for batch in batches:
+    state = bucket(plan, 0, state).take(batch).state or state
+print(len(jit.used_kernels() - sent.files.keys()))
+"""
+
 
 def run_query(made, given, **environment):
     """Return how many kernels there were before a query, and how many came with it."""
@@ -121,6 +146,16 @@ def test_another_machine_compiles_nothing(master, tmp_path):
     kept = {path.name for path in tmp_path.rglob("*.nbc")}
     assert len(kept) == came
     assert kept <= made.sent.files.keys()
+
+
+@pytest.mark.parametrize("case", ["lookup_case", "thin_case"])
+def test_what_is_sent_for_another_operator_is_all_that_it_needs(case):
+    code = [sys.executable, "-c", OTHERS, case]
+    done = subprocess.run(
+        code, env=beside.os.environ | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.split() == [b"0"]
 
 
 def test_code_whose_hash_is_another_is_not_loaded(monkeypatch):

@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.spark.driver import begin, stands_still
+from tests.spark.driver import begin, disturbed
 
 READINGS, QUERIES = "k string, at timestamp, v double", "k string, at timestamp, delta double"
 
@@ -32,9 +32,7 @@ def main(given: dict) -> None:
         return thin(frames[0], "k", "v", "at", queries=frames[1], **given["options"])
 
     stream = thinned(spark.readStream.option("maxFilesPerTrigger", 1))
-    if "still_after" in given:
-        stream = stands_still(stream, folder, given["still_after"])
-    query = run(stream, folder)
+    query = run(disturbed(stream, folder, given), folder)
     told = dataclasses.asdict(metrics(query))
     batch = thinned(spark.read)
     told["batch_rows"] = batch.count()

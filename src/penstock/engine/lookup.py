@@ -289,15 +289,20 @@ def _keys(key: npt.ArrayLike) -> np.ndarray:
         raise BadInput(f"key must be one column, got shape {keys.shape}")
     if len(keys) and keys.dtype.kind not in "iu":
         raise BadInput(f"key must be integers (ids or hashes), got {keys.dtype}; encode it first")
-    return np.ascontiguousarray(keys, np.int64)
+    return _writable(np.ascontiguousarray(keys, np.int64))
 
 
 def _sizes(size: npt.ArrayLike | None, n: int) -> np.ndarray:
     if size is None:
         raise BadInput("a cache with a budget in bytes needs the size of every row; pass size=")
-    sizes = np.ascontiguousarray(size, np.int64)
+    sizes = _writable(np.ascontiguousarray(size, np.int64))
     if sizes.shape != (n,):
         raise BadInput(f"size must be one number per key ({n}), got shape {sizes.shape}")
     if n and sizes.min() < 1:
         raise BadInput(f"size must be at least 1 byte, got {sizes.min()}")
     return sizes
+
+
+def _writable(column: np.ndarray) -> np.ndarray:
+    """Return a column of one type: for columns of Arrow kernels would be compiled once more."""
+    return column if column.flags.writeable else column.copy()

@@ -41,6 +41,7 @@ def prepare(engine: Engine) -> None:
         if engine.chooser is not None:
             engine._replay(columns)
         if isinstance(engine, Lookup):
+            engine.find([0])
             engine.discard([0])
             Lookup.restore(engine.save(), policy="fifo")
         elif isinstance(engine, Join):
