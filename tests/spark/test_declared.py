@@ -3,8 +3,9 @@
 import os
 import subprocess
 
+import pytest
 from pyspark import cloudpickle
-from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
+from pyspark.sql.streaming import stateful_processor_util
 
 from penstock.spark.runtime.declared import declared
 from penstock.spark.runtime.join_bucket import JoinBucket, counter_names
@@ -37,10 +38,15 @@ assert not [name for name in sys.modules if name.startswith(("penstock", "numba"
 """
 
 
+@pytest.mark.skipif(
+    not hasattr(stateful_processor_util, "TransformWithStateInPandasUdfUtils"),
+    reason="Spark 4.0 has this function inside of another one",
+)
 def test_the_state_is_declared_without_the_package(tmp_path):
     plan = make_plan(budget=60, policy="prob")
     processor = declared(Processor(Work(JoinBucket, plan, counter_names(2), event_time=True)))
-    called = TransformWithStateInPandasUdfUtils(processor, "EventTime").transformWithStateUDF
+    kind = stateful_processor_util.TransformWithStateInPandasUdfUtils
+    called = kind(processor, "EventTime").transformWithStateUDF
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [bare_python(tmp_path), "-c", DRIVER_WORKER],

@@ -232,7 +232,7 @@ class Lookup(Engine):
             tables.held.at["size"][live] += self.footprint.charge - charge
             tables.counts[USED] += (self.footprint.charge - charge) * len(live)
         self._claim_slots(live)
-        keymap.fill(tables.buckets, 0, saved["held.key"], live)
+        keymap.fill(tables.buckets, 0, _writable(saved["held.key"]), live)
         if kept:
             self._states = (restored(self._states[0], "policy", saved),)
         if not kept or self._used > self._budgets[0]:
