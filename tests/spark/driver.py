@@ -76,7 +76,8 @@ def is_slow(frame, folder: Path, after: int):
     """Let the first attempt of a task take long in the micro-batch after so many commits.
 
     It leaves a file that names its executor; a second attempt, which Spark starts when the first
-    takes too long or is killed, leaves another one.
+    takes too long or is killed, leaves another one. Spark's numbers of attempts do not tell them
+    apart: with an executor rows of the shuffle are lost, and the stage is run anew from number 0.
     """
 
     def give(batches):
@@ -84,11 +85,12 @@ def is_slow(frame, folder: Path, after: int):
 
         task = TaskContext.get()
         mine = task.partitionId() and commits(folder / "out-checkpoint") == after
-        if mine and task.attemptNumber():
+        first = mine and not (folder / STILL).exists()
+        if mine and not first:
             (folder / SECOND).touch()
         for batch in batches:
             yield batch
-            if mine and not task.attemptNumber():
+            if first:
                 # The executor has started the daemon, which has started this worker.
                 part = folder / f"{STILL}.part"
                 part.write_text(str(processes.parent(os.getppid())))

@@ -105,6 +105,10 @@ def an_executor_dies_in_mid_batch(folder, workers, driver):
 
 
 def a_task_is_so_slow_that_spark_starts_another(folder, workers, driver):
+    the_second_attempt_comes(folder, driver)
+
+
+def the_second_attempt_comes(folder, driver):
     def come() -> bool:
         assert driver.poll() is None, "it ended without a second attempt"
         return (folder / SECOND).exists()
@@ -202,6 +206,7 @@ def test_a_thinning_whose_executor_dies(spark, tmp_path, cluster):
     with submitted(tmp_path, address, given, thinnings.DRIVER) as driver:
         await_standstill(tmp_path, driver)
         os.kill(int((tmp_path / STILL).read_text()), signal.SIGKILL)
+        the_second_attempt_comes(tmp_path, driver)
         told = figures(driver, tmp_path / "log")
     assert (told["readings"], told["queries"], told["late"]) == (600, 200, 0)
     found = thinnings.refreshes(spark.read.parquet(str(tmp_path / "out")))
