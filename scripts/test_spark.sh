@@ -24,7 +24,7 @@ if [[ ! -e $venv/.complete ]]; then
 fi
 
 core=()
-for name in exact how late chain restart faults image journal operator connect; do
+for name in exact operator late restart connect journal declared chain; do
     core+=("tests/spark/test_$name.py")
 done
 (($#)) || set -- -m "not slow" "${core[@]}"
