@@ -26,9 +26,6 @@ class Client:
     def set_handle_state(self, state):
         print("handle", state.name)
 
-    def get_value_state(self, name, schema, *rest):
-        print("value", name, schema.simpleString())
-
     def get_map_state(self, name, key, value, *rest):
         print("map", name, key.simpleString(), value.simpleString())
 
@@ -58,7 +55,5 @@ def test_the_state_is_declared_without_the_package(tmp_path):
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().splitlines() == [
         "handle PRE_INIT",
-        "value version struct<said:binary>",
         "map base struct<number:bigint> struct<chunk:binary>",
-        "map log struct<number:bigint> struct<piece:binary>",
     ]

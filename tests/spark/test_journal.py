@@ -9,21 +9,15 @@ from penstock.errors import BadState
 from penstock.spark.runtime import journal as journals
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
-from penstock.spark.runtime.journal import Journal, read_version
+from penstock.spark.runtime.journal import VERSION, Journal, read_version
 from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of_packets
 
 
 class Store:
-    """A value or a map of Spark's state store, in memory."""
+    """A map of Spark's state store, in memory."""
 
     def __init__(self):
-        self.value, self.values, self.written = None, {}, 0
-
-    def get(self):
-        return self.value
-
-    def update(self, newValue):
-        self.value = newValue
+        self.values, self.written = {}, 0
 
     def getValue(self, key):
         return self.values.get(key)
@@ -32,21 +26,22 @@ class Store:
         self.values[key] = value
         self.written += len(value[0])
 
-    def removeKey(self, key):
-        del self.values[key]
-
     def clear(self):
         self.values = {}
+
+    @property
+    def version(self):
+        return self.values[(VERSION,)][0]
 
 
 class Kept:
     """A bucket whose only memory between micro-batches is its journal."""
 
     def __init__(self, plan):
-        self.plan, self.stores = plan, [Store() for _ in range(3)]
+        self.plan, self.store = plan, Store()
 
     def take(self, batch):
-        journal = Journal(*self.stores, self.plan, 0)
+        journal = Journal(self.store, self.plan, 0)
         bucket = self.open(journal)
         made = list(bucket.advance(batch))
         journal.commit(bucket, batch, force_base=not journal.is_same)
@@ -79,9 +74,10 @@ def test_a_bucket_is_rebuilt_from_base_and_log(monkeypatch, budget, chunk, text_
         found, report = kept.take(batch)
         assert found == rows_of_packets(whole.advance(batch))
         assert report == whole.report(0)
-        bases.add(read_version(kept.stores[0].value[0]).first)
+        bases.add(read_version(kept.store.version).base_bytes)
     assert 1 < len(bases) < 8  # some micro-batches wrote a base, some did not
-    assert sum(len(each.values) for each in kept.stores[1:]) > 0
+    version = read_version(kept.store.version)
+    assert sorted(kept.store.values) == [(number,) for number in range(version.next)]
 
 
 def test_other_terms_hold_from_the_restart_on(monkeypatch):
@@ -108,26 +104,30 @@ def test_what_is_written_is_what_comes():
         batch = packets(side, key, time + 3000 * number, value)
         came += sum(len(packet) for _, packet in batch)
         kept.take(MicroBatch(batch, 3000 * number))
-    assert sum(store.written for store in kept.stores[1:]) < 3 * came
+    assert kept.store.written < 3 * came
 
 
 def test_another_query_and_another_format_are_refused():
     kept = Kept(make_plan(within=10, watermark=True))
     kept.take(MicroBatch([]))
     with pytest.raises(BadState, match="within"):
-        Journal(*kept.stores, make_plan(within=20, watermark=True), 0)
-    kept.stores[0].value = (kept.stores[0].value[0].replace(b'"format": 2', b'"format": 3'),)
-    with pytest.raises(BadState, match="format 3"):
-        Journal(*kept.stores, make_plan(within=10, watermark=True), 0)
-    kept.stores[0].value = (b"something else",)
+        Journal(kept.store, make_plan(within=20, watermark=True), 0)
+    said = kept.store.version
+    kept.store.values[(VERSION,)] = (said.replace(b'"format": 3', b'"format": 4'),)
+    with pytest.raises(BadState, match="format 4, this Penstock reads format 3"):
+        Journal(kept.store, make_plan(within=10, watermark=True), 0)
+    kept.store.values[(VERSION,)] = kept.store.values[(VERSION + 1,)]  # as in format 2: a base
+    with pytest.raises(BadState, match="format 2, this Penstock reads format 3"):
+        Journal(kept.store, make_plan(within=10, watermark=True), 0)
+    kept.store.values[(VERSION,)] = (b"something else",)
     with pytest.raises(BadState, match="not written by Penstock"):
-        Journal(*kept.stores, make_plan(within=10, watermark=True), 0)
+        Journal(kept.store, make_plan(within=10, watermark=True), 0)
 
 
 def test_a_part_that_is_missing_is_told():
     kept = Kept(make_plan(watermark=True))
     kept.take(MicroBatch(packets(*drawn(np.random.default_rng(0), 50))))
-    del kept.stores[1].values[(0,)]
+    del kept.store.values[(VERSION + 1,)]
     with pytest.raises(BadState, match="missing"):
         kept.take(MicroBatch([]))
 

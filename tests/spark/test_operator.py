@@ -19,7 +19,7 @@ from penstock.spark.runtime.arrow import to_ipc
 from penstock.spark.runtime.bucket import MicroBatch, Packet
 from penstock.spark.runtime.declared import declared
 from penstock.spark.runtime.join_bucket import JoinBucket, counter_names
-from penstock.spark.runtime.journal import read_version
+from penstock.spark.runtime.journal import STATE, read_version
 from penstock.spark.runtime.lookup_bucket import LookupBucket, lookup_counters
 from penstock.spark.runtime.operator import Processor, Work
 from penstock.spark.runtime.thin_bucket import READINGS, THIN_COUNTERS, ThinBucket, ThinPlan
@@ -34,9 +34,6 @@ class Handle:
     def __init__(self):
         self.stores = {}
         self.timers = set()
-
-    def getValueState(self, name, schema):
-        return self.stores.setdefault(name, Store())
 
     def getMapState(self, name, key, value):
         return self.stores.setdefault(name, Store())
@@ -197,7 +194,7 @@ def test_two_queries_with_the_same_code(plan):
     for batch, watermark in micro_batches(5, 5):
         both = [query.attempt(batch, watermark) for query in queries]
         assert both[0] == both[1]
-    names = {query.handle.stores["version"].value for query in queries}
+    names = {query.handle.stores[STATE].version for query in queries}
     assert len(names) == 2
 
 
@@ -211,7 +208,7 @@ def test_an_attempt_that_has_the_image_is_not_waited_for(plan, folder, monkeypat
         def hold_every_other_time(query, *_):
             held.close()
             if next(numbers) % 2:
-                name = read_version(query.handle.stores["version"].value[0]).name
+                name = read_version(query.handle.stores[STATE].version).name
                 held.enter_context(images.Image(images.image_folder(name, 0)).lock())
 
         compare(plan, hold_every_other_time)

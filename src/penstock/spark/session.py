@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 import warnings
 import zipfile
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 
 from ..errors import BadInput
 from .checks import warn_user
+from .daemon import MODULE
 from .needs import SparkMissing
 
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -30,6 +32,7 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
 }
+DAEMON = "spark.python.daemon.module"
 SMALLEST_BATCH = 10_000
 _told: set[str] = set()
 
@@ -46,6 +49,8 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     chosen = dict(SETTINGS) | {"spark.sql.shuffle.partitions": str(cores)}
+    if _can_preload(os.environ["PYSPARK_PYTHON"]):
+        chosen[DAEMON] = MODULE
     chosen |= {
         name if "." in name else name.replace("_", "."): str(value)
         for name, value in settings.items()
@@ -53,6 +58,16 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
     for name, value in chosen.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _can_preload(python: str) -> bool:
+    """Tell whether workers of a Python find this very package, as their daemon must."""
+    if shutil.which(python) != sys.executable:
+        return False
+    question = "from importlib.util import find_spec; print(find_spec('penstock').origin)"
+    asked = subprocess.run([python, "-c", question], capture_output=True, text=True)
+    package = Path(__file__).resolve().parents[1] / "__init__.py"
+    return Path(asked.stdout.strip()).resolve() == package
 
 
 def check_settings(session: Any, streaming: bool = False) -> None:

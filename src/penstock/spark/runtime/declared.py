@@ -12,12 +12,10 @@ from pyspark.cloudpickle import dumps
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from .journal import VERSION
+from .journal import STATE
 
 # As types and not as text, which Spark would have to be asked to read in every task.
-SAID, CHUNK, PIECE = (
-    T.StructType([T.StructField(name, T.BinaryType())]) for name in ("said", "chunk", "piece")
-)
+CHUNK = T.StructType([T.StructField("chunk", T.BinaryType())])
 NUMBER = T.StructType([T.StructField("number", T.LongType())])
 
 
@@ -30,9 +28,7 @@ def declared(processor: Any) -> StatefulProcessor:
 
         def init(self, handle: Any) -> None:
             """Name the state; called once for every task, and on the driver."""
-            version = handle.getValueState(VERSION, SAID)
-            base = handle.getMapState("base", NUMBER, CHUNK)
-            self.given = handle, version, base, handle.getMapState("log", NUMBER, PIECE)
+            self.given = handle, handle.getMapState(STATE, NUMBER, CHUNK)
 
         def work(self) -> Any:
             if self.processor is None:

@@ -6,6 +6,9 @@ now. A micro-batch writes what it brought and no more, until the log has outgrow
 new base takes the place of both. In the long run that writes twice as much as comes in, and the
 rows that are held once for each time that so much has come.
 
+All of it is one map in Spark's state store, since each that there is takes every task some time:
+the version, that says what there is, then the pieces of the base, then those of the log.
+
 Every version has a random token, by which an image of the bucket in memory is known to be this
 version and no other. Spark commits all of it together with the results, or nothing.
 """
@@ -24,23 +27,14 @@ from .bucket import Bucket, MicroBatch
 from .fingerprint import check_fingerprint
 from .store import MAGIC, Stored, decode, encode
 
-FORMAT = 2
+FORMAT = 3
 OPERATOR = "transformWithStateInPandasExec"  # as Spark calls it in a checkpoint
 EARLIER = "applyInPandasWithState"
-VERSION = "version"  # the value that says what the state is
+STATE = "base"  # the map, which until format 2 held the base alone
+VERSION = 0  # the number of the version in it
 CHUNK = 8 << 20  # bytes of one value in Spark's state store
 LEAST = 1 << 20  # bytes of log for which no new base is written
 MOST = 1000  # pieces of log
-
-
-class Value(Protocol):
-    """A value in Spark's state store, of one binary."""
-
-    def get(self) -> tuple | None:
-        """Return it."""
-
-    def update(self, newValue: tuple) -> None:
-        """Write it."""
 
 
 class Map(Protocol):
@@ -51,9 +45,6 @@ class Map(Protocol):
 
     def updateValue(self, key: tuple, value: tuple) -> None:
         """Write one value."""
-
-    def removeKey(self, key: tuple) -> None:
-        """Remove one value."""
 
     def clear(self) -> None:
         """Remove all values."""
@@ -70,11 +61,15 @@ class Version:
     format: int = FORMAT
     chunks: int = 0  # of the base
     base_bytes: int = 0
-    first: int = 0  # the number of the first piece of the log
-    next: int = 0  # and of the one that comes next
+    next: int = VERSION + 1  # the number of the piece of the log that comes next
     log_bytes: int = 0
     totals: dict[str, float] = field(default_factory=dict)
     timer: int | None = None  # milliseconds: for when Spark was asked to call the bucket
+
+    @property
+    def first(self) -> int:
+        """The number of the first piece of the log."""
+        return VERSION + 1 + self.chunks
 
     @property
     def size(self) -> int:
@@ -90,7 +85,9 @@ def read_version(blob: bytes) -> Version:
     """Return what was said about the state of a bucket."""
     if blob[: len(MAGIC)] != MAGIC:
         raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
-    found = json.loads(blob[len(MAGIC) :])
+    said = blob[len(MAGIC) :]
+    # In format 2 the first piece of the base was in this place.
+    found = json.loads(said) if said[:1] == b"{" else {"format": 2}
     if found.get("format") != FORMAT:
         raise BadState(
             f"the checkpoint has state of format {found.get('format')}, this Penstock reads format "
@@ -122,7 +119,9 @@ def _read_version(session: Any, path: str) -> bytes | None:
         numbers = {row.operatorName: row.operatorId for row in operators.collect()}
         if OPERATOR in numbers:
             state = session.read.format("statestore").option("operatorId", numbers[OPERATOR])
-            found = state.option("stateVarName", VERSION).load(path).select("value.said").first()
+            pieces = state.option("stateVarName", STATE).load(path)
+            said = pieces.where(f"user_map_key.number = {VERSION}").select("user_map_value.chunk")
+            found = said.first()
             return None if found is None else bytes(found[0])
     except Exception:  # no batch was committed yet; whatever else is wrong, the query will tell
         return None
@@ -137,11 +136,11 @@ def _read_version(session: Any, path: str) -> bytes | None:
 class Journal:
     """The durable state of one bucket in Spark's state store."""
 
-    def __init__(self, version: Value, base: Map, log: Map, plan: Any, number: int):
-        self._value, self._base, self._log = version, base, log
+    def __init__(self, pieces: Map, plan: Any, number: int):
+        self._pieces = pieces
         self.plan = plan
         self.number = number
-        found = version.get()
+        found = pieces.getValue((VERSION,))
         if found is None:
             self.version = Version(json.loads(json.dumps(plan.fingerprint)), plan.terms)
             self.is_new = True
@@ -163,7 +162,7 @@ class Journal:
             bucket.totals |= version.totals
             return bucket
         plan = self.plan if self.is_same else self.plan.under(version.terms)
-        state = b"".join(self._read(self._base, number) for number in range(version.chunks))
+        state = b"".join(self._read(number) for number in range(VERSION + 1, version.first))
         bucket = make(plan, self.number, state or None)
         for batch in self._batches():
             bucket.replay(batch)
@@ -173,14 +172,14 @@ class Journal:
         """Return what the log holds, one micro-batch after the other."""
         parts: list[bytes] = []
         for number in range(self.version.first, self.version.next):
-            blob = self._read(self._log, number)
+            blob = self._read(number)
             parts.append(blob[1:])
             if blob[0]:  # the last piece of a micro-batch
                 yield decode_batch(b"".join(parts))
                 parts = []
 
-    def _read(self, pieces: Map, number: int) -> bytes:
-        found = pieces.getValue((number,))
+    def _read(self, number: int) -> bytes:
+        found = self._pieces.getValue((number,))
         if found is None:
             raise BadState("the state of a bucket is damaged: a part of it is missing")
         return bytes(found[0])
@@ -197,25 +196,26 @@ class Journal:
             pieces = [entry[at : at + CHUNK] for at in range(0, len(entry), CHUNK)]
             for piece in pieces:
                 last = piece is pieces[-1]
-                self._log.updateValue((version.next,), (bytes([last]) + piece,))
+                self._write(version.next, bytes([last]) + piece)
                 version.next += 1
             version.log_bytes += len(entry)
         version.terms, version.totals = self.plan.terms, bucket.totals
         version.token = secrets.token_hex(16)
-        self._value.update((version.encode(),))
+        self._write(VERSION, version.encode())
         return version.token
+
+    def _write(self, number: int, piece: bytes) -> None:
+        self._pieces.updateValue((number,), (piece,))
 
     def _write_base(self, state: bytes) -> None:
         version = self.version
+        if not self.is_new:
+            self._pieces.clear()  # in one call: small micro-batches leave many pieces
         chunks = [state[at : at + CHUNK] for at in range(0, len(state), CHUNK)]
-        for number, chunk in enumerate(chunks):
-            self._base.updateValue((number,), (chunk,))
-        for number in range(len(chunks), version.chunks):
-            self._base.removeKey((number,))
-        if version.next > version.first:
-            self._log.clear()  # in one call: small micro-batches leave many pieces
+        for number, chunk in enumerate(chunks, VERSION + 1):
+            self._write(number, chunk)
         version.chunks, version.base_bytes = len(chunks), len(state)
-        version.first, version.log_bytes = version.next, 0
+        version.next, version.log_bytes = version.first, 0
 
 
 def encode_batch(batch: MicroBatch) -> bytes:

@@ -73,10 +73,10 @@ class Processor:
         self.work = work
         self.numbers = work.plan.numbers
 
-    def start(self, handle: Any, version: Any, base: Any, log: Any) -> None:
+    def start(self, handle: Any, pieces: Any) -> None:
         """Begin a task, with the state that `declared` has named."""
         self.work.kernels.use()
-        self.handle, self.version, self.base, self.log = handle, version, base, log
+        self.handle, self.pieces = handle, pieces
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         """Take what came for one bucket."""
@@ -109,7 +109,7 @@ class Processor:
         self, label: int, batch: MicroBatch, timers: Any, fired: Any = None
     ) -> Iterator[pd.DataFrame]:
         work, number = self.work, self.numbers[label]
-        journal = Journal(self.version, self.base, self.log, work.plan, number)
+        journal = Journal(self.pieces, work.plan, number)
         with _locked(journal.version.name) as image:
             bucket = self._open(journal, image)
             last = NOTHING  # goes out with the counters: one frame less
