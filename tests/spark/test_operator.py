@@ -77,7 +77,7 @@ class Query:
         if not commit:
             self.handle = before
         found = [Packet(row.join, row.packet) for row in made.itertuples() if row.packet]
-        return rows_of_packets(found), list(made.counters)[-1]
+        return rows_of_packets(found), list(map(float, list(made.counters)[-1].split(",")))
 
 
 @pytest.fixture(autouse=True)

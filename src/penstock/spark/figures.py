@@ -74,15 +74,6 @@ class Counted:
         """Return the sum of a counter as a whole number."""
         return F.sum(self.counter(name)).cast("bigint")
 
-    def summed(self, first: str, count: int, work: Callable[[Column], Column]) -> Column:
-        """Return what is worked out of a few counters that follow each other, each added up.
-
-        Sums cost a micro-batch less than lists, as long as there are few of them.
-        """
-        start = self.names.index(first)
-        sums = F.array(*(F.sum(self.counter(name)) for name in self.names[start : start + count]))
-        return bind(work, sums)
-
     def run(self, first: str, count: int, work: Callable[[Column], Column]) -> Column:
         """Return what is worked out of the sums of counters that follow each other."""
 
@@ -119,8 +110,8 @@ def observed_join(packets: DataFrame, plan: JoinPlan) -> DataFrame:
 def join_figures(inputs: int, exact: bool = False) -> Figures:
     """Return the figures of a join; an array holds one number per input.
 
-    Those of an `exact` join, which has no budget, are simple sums: nothing is evicted, and there is
-    no policy. If an earlier run had a budget, the recall of rows is not told any more.
+    Those of an `exact` join, which has no budget, are simple: nothing is evicted, and there is no
+    policy. If an earlier run had a budget, the recall of rows is not told any more.
     """
     counted = Counted(counter_names(inputs))
 
@@ -139,25 +130,29 @@ def join_figures(inputs: int, exact: bool = False) -> Figures:
 
 
 def _exact(counted: Counted, inputs: int) -> Figures:
-    """Return what there is to tell of an exact join; null where no bucket was called."""
-    gone = F.sum(counted.counter("gone"))
+    """Return what there is to tell of an exact join; null where no bucket was called.
 
-    def always(value: Column, kind: str) -> Column:
-        return F.when(gone.isNotNull(), value).cast(kind)
+    Every sum that stands in the plan costs a micro-batch about a millisecond, also if it is there
+    twice: so each figure has one aggregate.
+    """
+
+    def told(made: Callable[[Column], Column], kind: str) -> Column:
+        gone = F.sum(counted.counter("gone"))
+        return bind(lambda lost: F.when(lost.isNotNull(), made(lost)).cast(kind), gone)
+
+    def whole(lost: Column) -> Column:
+        return F.array(*[F.when(lost <= 0.0, 1.0)] * inputs)
 
     def estimated(part: Callable[..., Column]) -> Column:
-        return always(
-            counted.summed("matched", len(ESTIMATED), partial(_estimated, part)), "double"
-        )
+        return counted.run("matched", len(ESTIMATED), partial(_estimated, part))
 
-    whole = always(F.array(*[F.when(gone <= 0.0, 1.0)] * inputs), "array<double>")
     return {
         **{name: estimated(part) for name, part in RECALL.items()},
-        **{f"row_{name}": whole for name in RECALL},
-        "in_force": always(F.struct(F.create_map(), F.create_map(), F.lit(0)), IN_FORCE),
-        "hottest": always(F.array(), "array<struct<share: double, key: string>>"),
+        **{f"row_{name}": told(whole, "array<double>") for name in RECALL},
+        "in_force": told(lambda _: F.struct(F.create_map(), F.create_map(), F.lit(0)), IN_FORCE),
+        "hottest": F.array().cast("array<struct<share: double, key: string>>"),
         "hot_pairs": F.lit(None).cast("double"),
-        "recall_sums": always(F.array(*[F.lit(0.0)] * len(SUMS)), "array<double>"),
+        "recall_sums": told(lambda _: F.array(*[F.lit(0.0)] * len(SUMS)), "array<double>"),
     }
 
 

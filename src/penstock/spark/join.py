@@ -54,7 +54,8 @@ from .runtime.archiver import PLACE_BYTES
 from .runtime.join_bucket import JoinBucket, counter_names, make_join
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.packets import Shared, make_unpacker, pack, unpacked
+from .runtime.output import plain_rows, rows_of
+from .runtime.packets import Shared, make_unpacker, pack
 from .runtime.rehearsal import join_kernels
 from .session import check_settings, watermark_clock
 
@@ -198,8 +199,13 @@ def _check_archive(archive: Any, within: Any, match: str, streaming: bool) -> No
         )
 
 
-def run_plan(sources: list[NamedFrame], plan: JoinPlan) -> DataFrame:
-    """Return the results as packets: which join, and its rows."""
+def run_plan(
+    sources: list[NamedFrame], plan: JoinPlan, schema: T.StructType | None = None
+) -> DataFrame:
+    """Return the results as packets: which join, and its rows; or as rows, if they have a schema.
+
+    Of both `rows_of` makes results.
+    """
     frames = [_watermarked(source, plan) for source in sources]
     streaming, engine, shared = frames[0].isStreaming, make_join(plan, 0), None
     if plan.is_shared:
@@ -209,11 +215,12 @@ def run_plan(sources: list[NamedFrame], plan: JoinPlan) -> DataFrame:
     packets = pack(frames, plan.inputs, plan.labels, shared)
     kernels = join_kernels(plan, frames[0].sparkSession)
     counters = counter_names(len(frames))
-    work = Work(JoinBucket, plan, counters, streaming, plan.behind, kernels)
+    rows = plain_rows(schema) if streaming and schema is not None else None
+    work = Work(JoinBucket, plan, counters, streaming, plan.behind, kernels, rows)
     results = run_buckets(packets, work)
     # Only a query's progress can be asked for figures; two batch joins could not share the name.
     results = observed_join(results, plan) if streaming else results
-    return results.select("join", "packet")
+    return results.drop("counters", "hottest")
 
 
 def _watermarked(source: NamedFrame, plan: JoinPlan) -> DataFrame:
@@ -400,7 +407,7 @@ def join(
 
     if archive is not None:
         return hold_back(archived(archive, plan))
-    made = unpacked(run_plan(sources, plan), schema)
+    made = rows_of(run_plan(sources, plan, schema), schema)
     return let_archive(made, archived_later) if plan.watermark else made
 
 
@@ -433,7 +440,8 @@ def join_many(
     sources = read_sources(frames, numbered, on, time)
     ends = _numbered(len(frames)) if suffixes is None else _suffixes(suffixes, len(frames))
     plan = make_plan(sources, all_streams(len(frames)), [ends], Kind(), **options)
-    return unpacked(run_plan(sources, plan), _result_type(sources, plan))
+    schema = _result_type(sources, plan)
+    return rows_of(run_plan(sources, plan, schema), schema)
 
 
 def _result_type(sources: list[NamedFrame], plan: JoinPlan) -> T.StructType:

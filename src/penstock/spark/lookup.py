@@ -31,7 +31,8 @@ from .plan import LookupPlan, placed
 from .runtime.journal import check_checkpoint
 from .runtime.lookup_bucket import LookupBucket, lookup_counters, now
 from .runtime.operator import Work, run_buckets
-from .runtime.packets import pack, unpacked
+from .runtime.output import plain_rows, rows_of
+from .runtime.packets import pack
 from .runtime.rehearsal import lookup_kernels
 from .session import check_settings
 
@@ -215,12 +216,14 @@ def _run(plan: LookupPlan, events: DataFrame, changes: DataFrame | None) -> Data
     frames = [events] if changes is None else [events, changes]
     packets = pack(frames, [plan.events, bare][: len(frames)], plan.labels)
     kernels = lookup_kernels(plan, events.sparkSession)
-    work = Work(LookupBucket, plan, lookup_counters(), kernels=kernels)
-    results = run_buckets(packets, work)
-    if events.isStreaming:
-        results = observed_lookup(results, plan)
     fields = [T.StructField(f.name, f.dataType) for f in events.schema.fields]
     for name, new in plan.columns:
         kind = from_arrow_type(plan.promised.field(name).type, prefer_timestamp_ntz=True)
         fields.append(T.StructField(new, kind))
-    return unpacked(results, T.StructType(fields))
+    schema = T.StructType(fields)
+    rows = plain_rows(schema) if events.isStreaming else None
+    work = Work(LookupBucket, plan, lookup_counters(), kernels=kernels, rows=rows)
+    results = run_buckets(packets, work)
+    if events.isStreaming:
+        results = observed_lookup(results, plan)
+    return rows_of(results, schema)

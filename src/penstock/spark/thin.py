@@ -30,7 +30,8 @@ from .frames import (
 from .plan import placed
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.packets import pack, unpacked
+from .runtime.output import rows_of
+from .runtime.packets import pack
 from .runtime.thin_bucket import (
     COST,
     HIGH,
@@ -215,7 +216,7 @@ def _run(plan: ThinPlan, frames: list[DataFrame]) -> DataFrame:
             T.StructField(COST, T.DoubleType()),
         ]
     )
-    return unpacked(results, schema)
+    return rows_of(results, schema)
 
 
 LARGEST = 2**53  # up to here every whole number is a double

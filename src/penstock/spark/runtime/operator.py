@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.util import PythonEvalType
 
 from ...errors import PenstockError
@@ -24,17 +26,9 @@ from .declared import declared
 from .image import Image, image_folder, owner_of, sweep
 from .journal import Journal, Version
 from .kernels import Kernels
+from .output import Told, as_pandas, output_schema, results
 from .packets import PACKED, end_task
 
-SCHEMA = "join int, packet binary, counters array<double>, hottest string"
-ARROW = pa.schema(
-    [
-        ("join", pa.int32()),
-        ("packet", pa.binary()),
-        ("counters", pa.list_(pa.float64())),
-        ("hottest", pa.string()),
-    ]
-)
 MILLISECOND = 1_000  # microseconds
 IMAGES = 256  # buckets that a worker knows images of
 NOTHING = Packet(0, b"")
@@ -50,20 +44,22 @@ class Work(NamedTuple):
     event_time: bool = False  # whether Spark tells a watermark
     behind: int = 0  # microseconds by which Spark was told to keep it behind; see `JoinPlan`
     kernels: Kernels = Kernels()  # made by the driver
+    rows: T.StructType | None = None  # of results that are given out as rows: see `rows_of`
 
 
 def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
-    """Return results as packets, with counters in the last row of each bucket."""
-    grouped = packets.groupBy("bucket")
+    """Return results, with counters in the last row of each bucket: an array of doubles."""
+    grouped, schema = packets.groupBy("bucket"), output_schema(work.rows)
     if packets.isStreaming:
         mode = "EventTime" if work.event_time else "None"
         processor = declared(Processor(work))
-        made = grouped.transformWithStateInPandas(processor, SCHEMA, "append", mode)
+        made = grouped.transformWithStateInPandas(processor, schema, "append", mode)
     elif hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
-        made = grouped.applyInArrow(_stateless(work), SCHEMA)
+        made = grouped.applyInArrow(_stateless(work), schema)
     else:
-        made = grouped.applyInArrow(_at_once(_stateless(work)), SCHEMA)
-    return made
+        made = grouped.applyInArrow(_at_once(_stateless(work)), schema)
+    counters = F.split("counters", ",").cast("array<double>")
+    return made.withColumn("counters", counters)
 
 
 class Processor:
@@ -115,7 +111,7 @@ class Processor:
             last = NOTHING  # goes out with the counters: one frame less
             for packet in bucket.advance(batch):
                 if last.rows:
-                    yield pd.DataFrame(_columns(last))
+                    yield as_pandas(results(last, work.rows))
                 last = packet
             self._set_timer(journal.version, timers, fired)
             if bucket.is_changed(batch) or journal.is_new or not journal.is_same:
@@ -124,11 +120,12 @@ class Processor:
             else:
                 token = journal.version.token
             report = bucket.report(journal.version.size)
-            row = _last(last, report, bucket.hottest(), work.counters)
+            told = Told(_counters(report, work.counters), bucket.hottest())
+            made = results(last, work.rows, told)
             if image is not None:
                 _save(image, bucket, token)
             del bucket
-            yield pd.DataFrame(row)
+            yield as_pandas(made)
 
     def _open(self, journal: Journal, image: Image | None) -> Bucket:
         """Return the bucket as the last micro-batch left it, under the terms of this query."""
@@ -214,9 +211,9 @@ def _stateless(work: Work) -> Callable:
         bucket = work.open_bucket(work.plan, numbers[key[0].as_py()], None)
         del table, rows
         for packet in chain(bucket.advance(batch), bucket.finish()):
-            yield pa.RecordBatch.from_pydict(_columns(packet), ARROW)
-        last = _last(NOTHING, bucket.report(0), None, work.counters)
-        yield pa.RecordBatch.from_pydict(last, ARROW)
+            yield from results(packet, None).to_batches()
+        told = Told(_counters(bucket.report(0), work.counters))
+        yield from results(NOTHING, None, told).to_batches()
         end_task()
 
     return finish
@@ -231,15 +228,7 @@ def _at_once(finish: Callable) -> Callable:
     return whole
 
 
-def _columns(packet: Packet) -> dict[str, list]:
-    """Return a packet as a row."""
-    return {"join": [packet.join], "packet": [packet.rows], "counters": [None], "hottest": [None]}
-
-
-def _last(
-    packet: Packet, report: dict[str, float], hottest: str | None, names: list[str]
-) -> dict[str, list]:
-    """Return the last row of a bucket: its counters, once, so that they can be added up."""
+def _counters(report: dict[str, float], names: list[str]) -> str:
+    """Return the counters of a bucket as a text: there are types that pandas is slow at."""
     # An executor may lack packages of policies that the driver has: these count nothing.
-    counters = [report.get(name, 0.0) for name in names]
-    return _columns(packet) | {"counters": [counters], "hottest": [hottest]}
+    return ",".join(repr(float(report.get(name, 0.0))) for name in names)

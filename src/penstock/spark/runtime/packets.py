@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from ...engine.ledger import digest
 from ...kernel.jit import cache_folder, names_of, packed
-from ..frames import Input, arrow_schema, hashed_key, quote
-from ..session import check_workers, uses_wide_types
+from ..frames import Input, hashed_key, quote
+from ..session import check_workers
 from .arrow import fitted, from_ipc, to_ipc
 from .kernels import Kernels, is_local
 from .labels import sort_by_bucket
@@ -174,13 +173,6 @@ def end_task() -> None:
         gc.collect()
         gc.freeze()
     pa.default_memory_pool().release_unused()
-
-
-def unpacked(packets: DataFrame, schema: T.StructType) -> DataFrame:
-    """Return the rows of packets that have one schema."""
-    wide = uses_wide_types(packets.sparkSession)
-    arrow = arrow_schema(schema, wide)
-    return packets.select("join", "packet").mapInArrow(unpack_as(arrow), schema)
 
 
 def unpack_as(schema: pa.Schema) -> Callable:

@@ -1,0 +1,105 @@
+"""What the operator gives out: results as rows, or as packets that another stage unpacks.
+
+Rows save that stage, and its processes. They leave the operator as columns of pandas that are
+Arrow's own, which PySpark passes on as they are; of nested types it would make Python objects, so
+these travel in packets. The last row of a bucket carries its counters; if there is no result, a
+row does that has no `join`.
+"""
+
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ..frames import arrow_schema
+from ..session import uses_wide_types
+from .arrow import fitted, from_ipc
+from .bucket import Packet
+from .packets import unpack_as
+
+JOIN = T.StructField("join", T.IntegerType())
+PACKET = T.StructField("packet", T.BinaryType())
+BESIDE = [T.StructField(name, T.StringType()) for name in ("counters", "hottest")]
+PLAIN = (
+    T.BooleanType,
+    T.IntegralType,
+    T.FractionalType,
+    T.StringType,
+    T.BinaryType,
+    T.DateType,
+    T.TimestampType,
+    T.TimestampNTZType,
+)
+
+
+class Told(NamedTuple):
+    """What a bucket tells of itself, once in every micro-batch."""
+
+    counters: str | None = None
+    hottest: str | None = None
+
+
+NOTHING = Told()
+
+
+def plain_rows(schema: T.StructType) -> T.StructType | None:
+    """Return the type of results that can be given out as rows, None where they cannot."""
+    return schema if all(isinstance(f.dataType, PLAIN) for f in schema.fields) else None
+
+
+def output_schema(rows: T.StructType | None) -> T.StructType:
+    """Return what the operator gives out."""
+    columns = [PACKET] if rows is None else _numbered(rows)
+    return T.StructType([JOIN, *columns, *BESIDE])
+
+
+def _numbered(rows: T.StructType) -> list[T.StructField]:
+    """Return columns under names that are free, and that may be null in a row of counters."""
+    return [T.StructField(f"c{place}", f.dataType) for place, f in enumerate(rows.fields)]
+
+
+def results(packet: Packet, rows: T.StructType | None, told: Told = NOTHING) -> pa.Table:
+    """Return a packet as the operator gives it out."""
+    if rows is None:
+        table = pa.table({"packet": pa.array([packet.rows], pa.binary())})
+    else:
+        arrow = arrow_schema(rows)
+        names = [field.name for field in _numbered(rows)]
+        found = fitted(from_ipc(packet.rows), arrow) if packet.rows else arrow.empty_table()
+        table = found.rename_columns(names)
+    count = max(1, len(table))
+    if not len(table):
+        table = pa.table([pa.nulls(1, field.type) for field in table.schema], table.column_names)
+        number = pa.nulls(1, pa.int32())
+    else:
+        number = pa.repeat(pa.scalar(packet.join, pa.int32()), count)
+    table = table.add_column(0, "join", number)
+    for field, text in zip(BESIDE, told, strict=True):
+        last = pa.array([text], pa.string())
+        column = pa.concat_arrays([pa.nulls(count - 1, pa.string()), last])
+        table = table.append_column(field.name, column)
+    return table.combine_chunks()
+
+
+def as_pandas(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a frame that holds Arrow's own columns."""
+    columns = {
+        name: pd.Series(pd.arrays.ArrowExtensionArray(column), copy=False)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return pd.DataFrame(columns, copy=False)
+
+
+def rows_of(made: DataFrame, schema: T.StructType) -> DataFrame:
+    """Return the rows of results that have one schema, whatever they were given out as."""
+    if PACKET.name in made.columns:
+        arrow = arrow_schema(schema, uses_wide_types(made.sparkSession))
+        return made.select(JOIN.name, PACKET.name).mapInArrow(unpack_as(arrow), schema)
+    named = [
+        F.col(mine.name).alias(field.name, metadata=field.metadata or {})
+        for mine, field in zip(_numbered(schema), schema.fields, strict=True)
+    ]
+    return made.where(F.col(JOIN.name).isNotNull()).select(*named)
