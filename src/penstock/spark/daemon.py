@@ -9,7 +9,6 @@ alone, of Arrow's allocator, which sees to that by itself.
 import gc
 import importlib
 
-MODULE = "penstock.spark.daemon"
 NEEDED = (
     "pyspark.worker",
     "pyspark.sql.streaming.stateful_processor_util",

@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 
 from ..errors import BadInput
 from .checks import warn_user
-from .daemon import MODULE
 from .needs import SparkMissing
 
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -33,6 +32,7 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
 }
 DAEMON = "spark.python.daemon.module"
+PRELOADED = "penstock.spark.daemon"  # by its name: it is run, and not imported
 SMALLEST_BATCH = 10_000
 _told: set[str] = set()
 
@@ -50,7 +50,7 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     chosen = dict(SETTINGS) | {"spark.sql.shuffle.partitions": str(cores)}
     if _can_preload(os.environ["PYSPARK_PYTHON"]):
-        chosen[DAEMON] = MODULE
+        chosen[DAEMON] = PRELOADED
     chosen |= {
         name if "." in name else name.replace("_", "."): str(value)
         for name, value in settings.items()
