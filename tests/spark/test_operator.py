@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.sql import types as T
 
 from penstock.precision.rule import Costs
 from penstock.spark.frames import KEY, Input
@@ -59,11 +60,11 @@ class Watermark:
 class Query:
     """One bucket of a query, whose every micro-batch is run by an attempt of its own."""
 
-    def __init__(self, plan, bucket=JoinBucket, names=None):
+    def __init__(self, plan, bucket=JoinBucket, names=None, rows=None):
         self.plan = plan
         self.handle = Handle()
         names = counter_names(2) if names is None else names
-        self.work = Work(bucket, plan, names, event_time=bucket is JoinBucket)
+        self.work = Work(bucket, plan, names, event_time=bucket is JoinBucket, rows=rows)
 
     def attempt(self, batch, watermark, commit=True):
         before = copy.deepcopy(self.handle)
@@ -76,8 +77,13 @@ class Query:
         processor.close()
         if not commit:
             self.handle = before
+        assert made.counters.notna().sum() == 1  # or figures would count twice
+        counters = list(map(float, made.counters.iloc[-1].split(",")))
+        if self.work.rows is not None:
+            results = made[made.join.notna()].drop(columns=["counters", "hottest"])
+            return Counter(map(tuple, results.astype(object).replace(pd.NA, None).values)), counters
         found = [Packet(row.join, row.packet) for row in made.itertuples() if row.packet]
-        return rows_of_packets(found), list(map(float, list(made.counters)[-1].split(",")))
+        return rows_of_packets(found), counters
 
 
 @pytest.fixture(autouse=True)
@@ -107,9 +113,9 @@ def expected_of(plan, seed):
         yield rows_of_packets(found), bucket.report(0)
 
 
-def compare(plan, meddle, seed=1):
+def compare(plan, meddle, seed=1, rows=None):
     """Run a query, meddling before every micro-batch, and compare it with an undisturbed bucket."""
-    query, total = Query(plan), Counter()
+    query, total = Query(plan, rows=rows), Counter()
     for (batch, watermark), (found, report) in zip(
         micro_batches(seed), expected_of(plan, seed), strict=True
     ):
@@ -122,6 +128,11 @@ def compare(plan, meddle, seed=1):
         }
         total += got
     assert sum(total.values()) > 100
+
+
+def test_results_as_rows_are_those_of_packets(plan):
+    rows = T.StructType([T.StructField(name, T.LongType()) for name in ("k", "v0", "v1")])
+    compare(plan, lambda *_: None, rows=rows)
 
 
 def data_files(folder):

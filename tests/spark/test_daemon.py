@@ -1,0 +1,51 @@
+"""Workers are forked from a process that has imported what they need."""
+
+import subprocess
+import sys
+
+from penstock.spark import session
+
+THREADS = """
+import os, sys
+from penstock.spark.daemon import NEEDED, preload
+
+preload()
+assert not [name for name in NEEDED if name not in sys.modules]
+import pyarrow as pa, threading
+assert threading.active_count() == 1
+child = os.fork()
+if not child:
+    table = pa.table({"a": range(100_000)})
+    os._exit(0 if len(table.group_by("a").aggregate([])) == 100_000 else 1)
+_, status = os.waitpid(child, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_arrow_works_in_a_process_that_was_forked_after_the_imports():
+    subprocess.run([sys.executable, "-c", THREADS], check=True, timeout=120)
+
+
+def test_only_a_python_that_finds_this_package_is_preloaded(monkeypatch, tmp_path):
+    assert session._can_preload(sys.executable)
+    assert not session._can_preload("no-such-python")
+    (tmp_path / "penstock").mkdir()
+    (tmp_path / "penstock" / "__init__.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # another package of this name
+    assert not session._can_preload(sys.executable)
+
+
+def test_workers_of_a_local_session_are_forked_from_it(spark):
+    assert spark.conf.get(session.DAEMON) == session.PRELOADED
+
+    def modules(batches):
+        import sys
+
+        import pyarrow as pa
+
+        for batch in batches:
+            loaded = "penstock.spark.runtime.operator" in sys.modules
+            yield pa.record_batch({"loaded": [loaded] * len(batch)})
+
+    found = spark.range(2).mapInArrow(modules, "loaded boolean").collect()
+    assert [row.loaded for row in found] == [True, True]
