@@ -80,7 +80,7 @@ class Query:
         assert made.counters.notna().sum() == 1  # or figures would count twice
         counters = list(map(float, made.counters.iloc[-1].split(",")))
         if self.work.rows is not None:
-            results = made[made.join.notna()].drop(columns=["counters", "hottest"])
+            results = made[made["join"].notna()].drop(columns=["counters", "hottest"])
             return Counter(map(tuple, results.astype(object).replace(pd.NA, None).values)), counters
         found = [Packet(row.join, row.packet) for row in made.itertuples() if row.packet]
         return rows_of_packets(found), counters
