@@ -6,9 +6,11 @@ import re
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from penstock import BadState
 from penstock.spark import join, metrics
+from penstock.spark.runtime.store import Stored, encode
 from tests.spark.driver import SCHEMA, read
 from tests.spark.processes import await_standstill, commits, kill, start_driver
 from tests.spark.streams import Files, arrivals, at, bag, cut, results, run
@@ -193,4 +195,30 @@ def test_a_checkpoint_of_an_earlier_format_is_refused(spark, tmp_path):
     run(old.applyInPandasWithState(earlier, SCHEMA, "n int", "append", "NoTimeout"), tmp_path)
     streams = [side.stream(spark) for side in sides]
     with pytest.raises(BadState, match="written by Penstock before its state had format 2; res"):
+        join(*streams, on="k", checkpoint=tmp_path / "out-checkpoint", **EXACT)
+
+
+def test_a_checkpoint_of_format_2_is_refused(spark, tmp_path):
+    """Its version was a value of its own; the pieces of the base were numbered from 0."""
+    sides = write(tmp_path, seed=4, count=40, files=1)
+    blob = encode(Stored({}, {}, [], {}))
+
+    class Earlier(StatefulProcessor):
+        def init(self, handle):
+            self.version = handle.getValueState("version", "said binary")
+            self.base = handle.getMapState("base", "number long", "chunk binary")
+            self.log = handle.getMapState("log", "number long", "piece binary")
+
+        def handleInputRows(self, key, rows, timerValues):
+            self.base.updateValue((0,), (blob,))
+            self.version.update((b'PENSTOCK{"format": 2}',))
+            yield from rows
+
+        def close(self):
+            pass
+
+    old = sides[0].stream(spark).groupBy("k")
+    run(old.transformWithStateInPandas(Earlier(), SCHEMA, "append", "None"), tmp_path)
+    streams = [side.stream(spark) for side in sides]
+    with pytest.raises(BadState, match="has state of format 2, this Penstock reads format 3"):
         join(*streams, on="k", checkpoint=tmp_path / "out-checkpoint", **EXACT)
