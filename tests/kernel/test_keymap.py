@@ -100,6 +100,15 @@ def test_filled_at_once_it_knows_every_key(chosen):
     assert found == [chosen.index(key) if key in chosen else -1 for key in POOL]
 
 
+@given(key=st.sampled_from(POOL), other=st.sampled_from(POOL))
+def test_a_peek_finds_a_key_that_is_at_home(key, other):
+    buckets = narrow()
+    assert keymap.peek(buckets, 0, np.int64(key)) == -1
+    keymap.fill(buckets, 0, np.array([key]), np.array([5]))
+    assert keymap.peek(buckets, 0, np.int64(key)) == 5
+    assert keymap.peek(buckets, 0, np.int64(other)) in (-1, 5)
+
+
 def test_the_crowd_does_collide():
     buckets, keys = narrow(), np.array(CROWD[:8])
     keymap.fill(buckets, 0, keys, np.arange(8))
