@@ -29,10 +29,10 @@ from ..recall.keys import KeyShadow
 from ..recall.pairs import PairShadow
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
 from .archiver import PLACE_BYTES, Archiver, Records, archive_bytes
-from .arrow import as_microseconds, concatenated
+from .arrow import as_microseconds, bundled
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
-from .segments import LARGEST_BYTES, Segment, Segments, is_sparse, make_segment
+from .segments import LARGEST_BYTES, SEGMENT, Segment, Segments, is_sparse, make_segment
 from .sharing import TOLD, Share
 from .store import Stored
 
@@ -326,9 +326,7 @@ class JoinBucket(Bucket):
             tables = batch.tables(stream)
             if not preserves(self.plan, stream):
                 tables = [self._without_null_times(source, table) for table in tables]
-            if sum(table.nbytes for table in tables) <= LARGEST_BYTES:
-                tables = [concatenated(tables)] if tables else []
-            for table in tables:
+            for table in bundled(tables, SEGMENT, LARGEST_BYTES):
                 rows = self._read_rows(stream, source, table, first)
                 if len(rows.null):
                     self.rows[stream].add(rows.segment)
@@ -373,11 +371,10 @@ class JoinBucket(Bucket):
 
     def _rebuild(self) -> None:
         """Keep the rows that the engine holds, numbered anew."""
-        streams = self.join.tuples["stream"]
-        old = self.join.renumber()
-        new, first = self.join.held_rows, 0
+        stream, old, new = self.join.renumber()
+        first = 0
         for number, held in enumerate(self.rows):
-            mine = old[streams == number]
+            mine = old[stream == number]
             held.rebuild(mine, first)
             first += len(mine)
         if self.shadow is not None:
