@@ -8,8 +8,10 @@ from numba import config
 
 from penstock.engine import Join
 from penstock.kernel.shape import all_streams, in_pairs
+from penstock.kernel.slots import FOREVER
 from tests.compare import assert_same_join, cut, streams
-from tests.marks import plain
+from tests.marks import long, plain
+from tests.recount import recount
 
 # One policy that only looks at order, one with scores that add up over joins, one that draws lots,
 # one whose scores fall. A shape is compiled anew for each policy, which takes seconds: compiled one
@@ -99,6 +101,43 @@ def test_streams_that_have_come_further_elsewhere(data, budget, delay, clock):
     told = [data.draw(times) for _ in batches]
     options = {"within": 8, "delay": delay, "clock": clock, "restore": True}
     assert_same_join("clock", batches, budget, told=told, **options)
+
+
+@given(data=st.data(), budget=st.none() | budgets, delay=st.integers(0, 40))
+def test_expired_tuples_that_are_still_held_match_nothing_and_hide_nothing(data, budget, delay):
+    rows = data.draw(streams(keys=2, ends=True))
+    often = data.draw(st.integers(1, 9))  # nearly all in the order of their ends, or hardly any
+    for row in rows:
+        kind = data.draw(st.integers(0, often))
+        row["end"] = row["end"] if kind == 1 else row["time"] + 10 if kind else FOREVER
+    assert_same_join(NAMES[0], data.draw(cut(rows)), budget, delay=delay, restore=True)
+
+
+@given(data=st.data(), how=st.sampled_from(["end", "within"]))
+def test_a_walk_ends_at_the_first_expired_tuple_only_if_all_behind_it_have_expired(data, how):
+    """One key, nothing is dropped: expired tuples, late ones and others lie in one chain."""
+    count = data.draw(st.integers(1, 12))
+    ends = data.draw(
+        st.lists(st.integers(0, 30) | st.just(FOREVER), min_size=count, max_size=count)
+    )
+    asked = data.draw(st.integers(0, 30))
+    within = None if how == "end" else 1
+    join = Join(NAMES[0], within=within, delay=1_000)
+    join.push(side=[0] * count, key=[7] * count, time=[0] * count, end=ends)
+    found = join.push(side=[1], key=[7], time=[asked], end=[FOREVER])
+    assert found.rows[:, 0].tolist() == [i for i in range(count) if ends[i] >= asked][::-1]
+
+
+@long
+def test_a_large_memory_finds_what_sums_tell():
+    """What is fetched ahead of time in a large memory changes nothing."""
+    random, join = np.random.default_rng(3), Join(NAMES[0])
+    side, key = random.integers(0, 2, 60_000), random.integers(0, 30_000, 60_000)
+    for part in np.array_split(np.arange(len(key)), 3):
+        join.push(side[part], key[part], part, emit=False)
+        recount(join)
+    left, right = (np.bincount(key[side == each], minlength=30_000) for each in (0, 1))
+    assert join.results == (left * right).sum()
 
 
 def test_a_stream_that_lags_behind_the_other_loses_nothing():

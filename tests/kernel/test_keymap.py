@@ -40,6 +40,11 @@ def drive(buckets, keys, ops, pool, out):
                 out[i, each, j] = keymap.find(buckets, each, keys, pool[j])
 
 
+@kernel
+def peek(buckets, key):
+    return keymap.peek(buckets, 0, key)
+
+
 @st.composite
 def operations(draw):
     """Draw (operations, for each of them the entry of every key of the pool, by table)."""
@@ -98,6 +103,15 @@ def test_filled_at_once_it_knows_every_key(chosen):
     keymap.fill(buckets, 0, keys, np.arange(len(keys)))
     found = [keymap.seek(buckets, 0, keys, np.int64(key)) for key in POOL]
     assert found == [chosen.index(key) if key in chosen else -1 for key in POOL]
+
+
+@given(key=st.sampled_from(POOL), other=st.sampled_from(POOL))
+def test_a_peek_finds_a_key_that_is_at_home(key, other):
+    buckets = narrow()
+    assert peek(buckets, np.int64(key)) == -1
+    keymap.fill(buckets, 0, np.array([key]), np.array([5]))
+    assert peek(buckets, np.int64(key)) == 5
+    assert peek(buckets, np.int64(other)) in (-1, 5)
 
 
 def test_the_crowd_does_collide():

@@ -9,9 +9,22 @@ import pytest
 
 from penstock.kernel.shape import all_streams
 from penstock.spark.frames import KEY, Input
-from penstock.spark.runtime.arrow import to_ipc
+from penstock.spark.runtime import join_bucket
+from penstock.spark.runtime.arrow import from_ipc, to_ipc
+from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
-from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
+from tests.recount import recount
+from tests.spark.plans import (
+    Engine,
+    Run,
+    cuts,
+    drawn,
+    make_plan,
+    packet,
+    packets,
+    rows_of,
+    rows_of_packets,
+)
 
 LAYOUTS = [  # few, for each of them is compiled anew
     ("clock", "unified"),
@@ -162,6 +175,59 @@ def test_rows_up_to_the_watermark_of_the_last_micro_batch_are_late(budget):
     second = again.take([(0, packet([1, 1], [80, 81], [3, 4]))], watermark=90)
     assert second.totals["late_0"] == 1
     assert second.totals["arrived_0"] == 3
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize("segment", [5, 65_536])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_exact_join_of_late_rows_has_all_pairs_of_rows_that_are_not_too_late(
+    monkeypatch, how, segment, seed
+):
+    monkeypatch.setattr(join_bucket, "SEGMENT", segment)
+    rng, within, slack = np.random.default_rng(seed), 3_000, join_bucket.SLACK
+    bucket = JoinBucket(make_plan(how=how, within=within, watermark=True, delay=0), 0)
+    taken, found, watermark = [], Counter(), 0
+    for number in range(8):
+        side, key, time, value = drawn(rng, 120, keys=40, start=1_500 * number, span=6_000)
+        value += 1_000 * number
+        late = time <= watermark
+        taken += list(
+            zip(*(each[~late].tolist() for each in (side, key, time, value)), strict=True)
+        )
+        watermark = 1_500 * number + 2_500
+        batch = [
+            (each, to_ipc(from_ipc(packed), segment))
+            for each, packed in packets(side, key, time, value)
+        ]
+        found += rows_of_packets(bucket.advance(MicroBatch(batch, watermark)))
+        live = [row for row in taken if row[2] + within >= watermark - slack + 1]
+        assert bucket.join.held == len(live)
+        recount(bucket.join)
+    assert late.any()
+    found += rows_of_packets(bucket.finish())
+    left, right = ([row for row in taken if row[0] == each] for each in (0, 1))
+    pairs = [(a, b) for a in left for b in right if a[1] == b[1] and abs(a[2] - b[2]) <= within]
+    expected = Counter((0, a[1], a[3], b[3]) for a, b in pairs)
+    if how == "left":
+        alone = {a[3]: a[1] for a in left}
+        for a, _ in pairs:
+            alone.pop(a[3], None)
+        assert alone
+        expected += Counter((0, key, value, None) for value, key in alone.items())
+    assert found == expected
+
+
+def test_a_large_micro_batch_is_not_held_beside_all_of_the_one_before():
+    rows, plan = 40_000, make_plan(within=500, watermark=True, delay=0)
+    bucket = JoinBucket(plan, 0)
+    rng = np.random.default_rng(5)
+    for number in range(4):
+        start = rows * number
+        side, key, _, value = drawn(rng, rows, keys=5_000)
+        batch = packets(side, key, start + np.arange(rows), value)
+        list(bucket.advance(MicroBatch(batch, max(0, start - 1))))
+    assert bucket.join.held <= rows + 500 + join_bucket.SLACK
+    assert len(bucket.join._tables.held.at) < 1.5 * rows
 
 
 @pytest.mark.parametrize("policy", ["clock", "rand", "life", "gdj"])

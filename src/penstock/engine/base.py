@@ -24,7 +24,7 @@ from .adapt.miniatures import Candidate, Columns
 from .adapt.pilot import Pilot, Tuner
 from .beside import Call, is_compiled_beside, shares_kernel
 from .footprint import Footprint
-from .saved import FORMAT, chosen_before, nbytes
+from .saved import FORMAT, chosen_before, nbytes, order_of
 
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
 NO_LIMIT = 2**62
@@ -204,7 +204,7 @@ class Engine:
         used = np.ones(self._capacity, bool)
         used[free[1 : 1 + free[0]]] = False
         slots = np.flatnonzero(used)
-        return slots[np.argsort(self._tables.held.at["born"][slots])]
+        return slots[order_of(self._tables.held.at["born"][slots])]
 
     def _claim_slots(self, live: np.ndarray) -> None:
         """Leave on the stack of free slots exactly those that are not in `live`."""

@@ -493,17 +493,18 @@ class Join(JoinMemory):
         """The number of the next row that is pushed."""
         return self._next_row
 
-    def renumber(self) -> np.ndarray:
+    def renumber(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Number the held rows 0, 1, ... stream by stream, in the order of `held_rows`.
 
-        Returns their old numbers in that order. The next row to be pushed gets the next number.
+        Returns their streams, old numbers and new ones in that order. The next row to be pushed
+        gets the next number.
         """
         live = self._live()
-        rows = self._tables.held.at["row"]
-        old = rows[live]
-        rows[live] = by_stream(self._tables.held.at["stream"][live])
+        rows, stream = self._tables.held.at["row"], self._tables.held.at["stream"][live]
+        old, new = rows[live], by_stream(stream)
+        rows[live] = new
         self._next_row = len(live)
-        return old
+        return stream, old, new
 
     def explain(self) -> dict[str, object]:
         """Return what is in force, and with `auto` since when, why, and what else was tried."""

@@ -36,7 +36,8 @@ COUNTS = COMPLETED + 1
 NOW, BORN, TOGETHER = range(3)  # places of marks
 USED, BUDGET = range(2)  # columns of lanes
 NEVER = np.iinfo(np.int64).min  # the time before the first row
-AHEAD = 12  # arrivals between asking for a bucket and needing it
+BUCKET_AHEAD, ENTRY_AHEAD, TUPLES_AHEAD = 12, 8, 4  # arrivals between asking for it and needing it
+NEAR = 1 << 14  # what tables of up to so many buckets lead to is always at hand
 COUNT, LIST, TALLY = range(3)  # what to do with results: count, list, or count for each row
 SLOTS = -1  # what a kernel needs that comes back because no slot is free
 
@@ -147,7 +148,7 @@ def places(form: Form):
 def readers(form: Form):
     """Return the functions that read a batch: seat a row, look ahead, tell the time, pair up."""
     shape, counting, sized = form.shape, form.counting, form.sized
-    attributes = shape.attributes
+    attributes, plain = shape.attributes, shape.is_plain
     # Copies, since an array that is a view of another keeps a kernel from being kept on disk.
     first_join = shape.leg_table[:, 0, 0].copy()
     first_attribute = shape.leg_table[:, 0, 2].copy()
@@ -171,12 +172,27 @@ def readers(form: Form):
 
     @jit
     def look_ahead(tables, rows, i, stop):
-        """Have the bucket of a row to come fetched: in a large memory it is seldom at hand."""
-        soon = i + AHEAD
+        """Have fetched what rows to come will need: in a large memory it is seldom at hand.
+
+        First the bucket of a key, then the entry that is in it, then the tuples which that begins
+        with: each step finds at hand what the one before has asked for.
+        """
+        soon, index = i + BUCKET_AHEAD, tables.keys
         if soon < stop and first_join[rows.stream[soon]] >= 0:
             stream = rows.stream[soon]
             key = rows.key[soon, first_attribute[stream]]
-            keymap.announce(tables.keys.buckets, first_join[stream], key)
+            keymap.announce(index.buckets, first_join[stream], key)
+        if plain and i + ENTRY_AHEAD < stop:
+            entry = keymap.peek(index.buckets, 0, rows.key[i + ENTRY_AHEAD, 0])
+            if entry != NONE:
+                keymap.fetch(index.entry, entry, 0)
+        if plain and i + TUPLES_AHEAD < stop:
+            entry = keymap.peek(index.buckets, 0, rows.key[i + TUPLES_AHEAD, 0])
+            if entry != NONE:
+                for side in range(2):
+                    slot = slots.head(index, entry, side)
+                    if slot != NONE:
+                        keymap.fetch(index.chain, slot, 0)
 
     @jit
     def clock_at(tables, stream, time, now, delay, slowest):
@@ -287,8 +303,16 @@ def _prober(policy: Policy, form: Form):
                         out[found, sides] = join
                 found += 1
                 matched(tables, states, slot, now)
+            elif time > at[slot]["deadline"] and is_in_order(tables):
+                break  # older ones have expired, too
             slot = np.int64(index.chain[slot, other_leg]["older"])
         return found
+
+    @jit
+    def is_in_order(tables):
+        """Tell whether no held tuple expires before an older one: all wait in the one queue."""
+        waiting = tables.expiry.ends[0, slots.SIZE]
+        return waiting == len(tables.held.at) - 1 - tables.free[0]
 
     @jit
     def fits(at, slot, time, deadline):
@@ -647,8 +671,10 @@ def compile_join(policy: Policy, form: Form):
     def run(tables, states, rows, start, stop, delay, slowest, emit, out):
         room = len(tables.held.at) - 1
         found, listed = np.int64(0), np.int64(emit == LIST)
+        far = tables.keys.buckets.shape[1] > NEAR
         for i in range(start, stop):
-            look_ahead(tables, rows, i, stop)
+            if far:
+                look_ahead(tables, rows, i, stop)
             if lacks_slots(tables, rows, i, i + 1):
                 return i, found, np.int64(SLOTS)
             seat(tables, rows, i, room)

@@ -73,7 +73,7 @@ def jit(function: Callable) -> Any:
     """
     if config.DISABLE_JIT:
         return function
-    options = {"nopython": True, "boundscheck": None, "_nrt": False} | _BARE
+    options = {"nopython": True, "boundscheck": None, "_nrt": False, "forceinline": True} | _BARE
     return DraftDispatcher(function, targetoptions=options, pipeline_class=DraftCompiler)
 
 

@@ -8,7 +8,8 @@ leaving tombstones: the cost of a look-up never depends on how many keys came an
 Several tables of one size can be rows of the same array; a table is named by its row.
 
 A large memory is a chain of cache misses per arrival. The first of them, the key's bucket, is known
-many arrivals ahead: `announce` asks the processor to fetch it. Without the JIT that does nothing.
+many arrivals ahead: `announce` asks the processor to fetch it, and `peek` tells where the next ones
+will be. Without the JIT fetching does nothing.
 """
 
 from typing import Any
@@ -110,6 +111,14 @@ def find(buckets, table, keys, key):
 def announce(buckets, table, key):
     """Prefetch the bucket of a key that will be looked for soon."""
     fetch(buckets, table, _print(key) & (buckets.shape[1] - 1))
+
+
+@jit
+def peek(buckets, table, key):
+    """Return the entry in the home bucket of a key, most likely its own, or -1."""
+    sought = _print(key)
+    bucket = buckets[table, sought & (buckets.shape[1] - 1)]
+    return bucket & LOW if bucket >> 32 == sought else EMPTY
 
 
 @jit

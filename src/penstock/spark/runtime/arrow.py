@@ -16,11 +16,11 @@ ROWS = 65_536  # in one packet of results
 BYTES = 8 << 20  # and about so many bytes
 
 
-def to_ipc(table: pa.Table) -> bytes:
-    """Return a table as an Arrow IPC stream."""
+def to_ipc(table: pa.Table, rows: int | None = None) -> bytes:
+    """Return a table as an Arrow IPC stream, in batches of at most so many rows."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+        writer.write_table(table, max_chunksize=rows)
     return sink.getvalue().to_pybytes()
 
 
@@ -42,6 +42,28 @@ def concatenated(tables: list[pa.Table]) -> pa.Table:
         return pa.concat_tables(tables)
     common = pa.schema([_relaxed_field(field) for field in newest])
     return pa.concat_tables([fitted(table, common) for table in tables])
+
+
+def bundled(tables: list[pa.Table], rows: int, most: int) -> Iterator[pa.Table]:
+    """Return the rows of tables in new ones, of at most `rows` rows and about `most` bytes.
+
+    Small batches of rows come together; a larger one stays alone, as large as it is.
+
+    >>> table = pa.table({"x": range(10)})
+    >>> parts = [table.slice(0, 1), table.slice(1, 2), table.slice(3, 6), table.slice(9)]
+    >>> [part["x"].to_pylist() for part in bundled(parts, 3, 1_000)]
+    [[0, 1, 2], [3, 4, 5, 6, 7, 8], [9]]
+    """
+    waiting: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in concatenated(tables).to_batches() if tables else []:
+        if waiting and (count + len(batch) > rows or size + batch.nbytes > most):
+            yield pa.Table.from_batches(waiting)
+            waiting, count, size = [], 0, 0
+        waiting.append(batch)
+        count, size = count + len(batch), size + batch.nbytes
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:

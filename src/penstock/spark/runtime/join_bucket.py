@@ -29,10 +29,10 @@ from ..recall.keys import KeyShadow
 from ..recall.pairs import PairShadow
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
 from .archiver import PLACE_BYTES, Archiver, Records, archive_bytes
-from .arrow import as_microseconds, concatenated
+from .arrow import as_microseconds, bundled
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
-from .segments import LARGEST_BYTES, Segment, Segments, is_sparse, make_segment
+from .segments import LARGEST_BYTES, SEGMENT, Segment, Segments, is_sparse, make_segment
 from .sharing import TOLD, Share
 from .store import Stored
 
@@ -245,9 +245,22 @@ class JoinBucket(Bucket):
         self.watermark = self.join.late_until = watermark
         # With a budget the engine expires rows as others come, unless these are waited for.
         if self.plan.budget is None or self.plan.how not in (INNER, SEMI):
-            reached = watermark - SLACK + 1 + (self.join.delay or 0)
-            self.join.advance(np.full(len(self.plan.inputs), reached))
-            self.join.expire()
+            self._expire(watermark - SLACK + 1)
+
+    def _expire(self, before: int) -> None:
+        """Drop what can match no row of this time or later."""
+        self.join.advance(np.full(len(self.plan.inputs), before + (self.join.delay or 0)))
+        self.join.expire()
+
+    def _expire_ahead(self, watermark: int | None, time: np.ndarray) -> None:
+        """Drop what none of the rows that have come, at these times, nor any later one can match.
+
+        Else what expires with this micro-batch would be held beside all of its rows.
+        """
+        if watermark is not None and self.plan.budget is None:
+            taken = time if self._late_until is None else time[time > self._late_until]
+            if len(taken):
+                self._expire(min(watermark - SLACK + 1, int(taken.min())))
 
     def is_changed(self, batch: MicroBatch) -> bool:
         """Tell whether a micro-batch has changed what the bucket remembers."""
@@ -293,6 +306,7 @@ class JoinBucket(Bucket):
             rows = np.flatnonzero(~null if late is None else ~null & (time > late))
             taken = Arrived(stream[rows], key[rows], time[rows], rows + first)
             self.shadow.take(first, time, taken)
+        self._expire_ahead(batch.watermark, time[~null] if null.any() else time)
         parts = self.join.push_parts(
             stream,
             key,
@@ -312,9 +326,7 @@ class JoinBucket(Bucket):
             tables = batch.tables(stream)
             if not preserves(self.plan, stream):
                 tables = [self._without_null_times(source, table) for table in tables]
-            if sum(table.nbytes for table in tables) <= LARGEST_BYTES:
-                tables = [concatenated(tables)] if tables else []
-            for table in tables:
+            for table in bundled(tables, SEGMENT, LARGEST_BYTES):
                 rows = self._read_rows(stream, source, table, first)
                 if len(rows.null):
                     self.rows[stream].add(rows.segment)
@@ -359,11 +371,10 @@ class JoinBucket(Bucket):
 
     def _rebuild(self) -> None:
         """Keep the rows that the engine holds, numbered anew."""
-        streams = self.join.tuples["stream"]
-        old = self.join.renumber()
-        new, first = self.join.held_rows, 0
+        stream, old, new = self.join.renumber()
+        first = 0
         for number, held in enumerate(self.rows):
-            mine = old[streams == number]
+            mine = old[stream == number]
             held.rebuild(mine, first)
             first += len(mine)
         if self.shadow is not None:

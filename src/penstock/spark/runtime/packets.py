@@ -23,6 +23,7 @@ from ..session import check_workers
 from .arrow import fitted, from_ipc, to_ipc
 from .kernels import Kernels, is_local
 from .labels import sort_by_bucket
+from .segments import SEGMENT
 
 SCHEMA = "bucket int, side int, place long, digest binary, packet binary"
 PACKED = ("side", "place", "digest", "packet")  # what comes to a bucket of it
@@ -117,7 +118,7 @@ def _packets(batches: list[pa.RecordBatch], place: int, packing: Packing) -> pa.
         for number in range(len(labels)):
             first, last = int(start[number]), int(start[number + 1])
             if last > first:
-                blobs[number] = to_ipc(table.slice(first, last - first))
+                blobs[number] = to_ipc(table.slice(first, last - first), SEGMENT)
     return pa.RecordBatch.from_arrays(
         [
             pa.array(labels, pa.int32()),

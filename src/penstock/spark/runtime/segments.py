@@ -17,6 +17,7 @@ import pyarrow as pa
 from .arrow import concatenated, pieces, row_bytes
 
 MERGED = 8  # segments of one level become one of the next
+SEGMENT = 1 << 16  # rows of a segment, at most, that come in one micro-batch
 LARGEST = 1 << 18  # rows of a segment, at most, that others are merged into
 LARGEST_BYTES = 64 << 20
 SLACK = 1.25  # rows in segments, for each that is live, before these are rebuilt
