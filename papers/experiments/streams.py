@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.csv
 
 from papers.grid import figures
+from papers.printed import prepared
 from penstock.simulate.comparison import measure
 from penstock.simulate.skewed import gdj, locality, zipf
 from penstock.simulate.traces import JoinTrace, interleave
@@ -57,14 +58,17 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
     trace = _arrivals(given["streams"], given["length"], given.get("run", 0), told)
     within = given["within"]
     memory = max(trace.streams, round(given["share"] * trace.streams * (within + 1)))
+    first = given.get("windows", 2) * within * trace.streams
+    terms = prepared(given["policy"], trace, within, first)
     measured = measure(
         trace,
-        given["policy"],
+        terms.pop("policy"),
         memory,
         within=within,
+        **terms,
         layout=given.get("layout", "split"),
         drop=given.get("drop", 0.0),
-        first=given.get("windows", 2) * within * trace.streams,
+        first=first,
         seed=given.get("run", 0),
         with_distortion=given.get("distortion", False),
     )
