@@ -61,7 +61,7 @@ def run(lab: Lab) -> Found:
             f"{times:.2f} times its results",
         ),
     ]
-    return Found(table, draw, verdicts)
+    return Found(table, draw, verdicts, [said])
 
 
 GDJ_6 = Experiment("gdj-6", "GDJ", "figure 6", "unified buffers", run)

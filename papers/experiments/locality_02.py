@@ -82,7 +82,7 @@ def run(lab: Lab) -> Found:
         return (1 - here) / (1 - there)
 
     verdicts = []
-    for how, named in (("squares", "the paper's least squares"), ("likelihood", "likelihood")):
+    for how, named in (("squares", "the paper's least squares"),):
         verdicts += [
             judge(
                 f"b of the stream converges to 0.1 as h grows (by {named}; to 0.2 or less)",
