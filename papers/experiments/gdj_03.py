@@ -94,9 +94,10 @@ def _notes() -> list[str]:
         "Memory is 20 % of what an exact join holds, divided between the streams. Synthetic: the "
         "paper's generator, window 500; stock: trades and orders, window 1,000; one tape: trades "
         "alone, dealt left and right by turns, window 1,000; dew point: one "
-        "station in two years, hourly, window 200. The paper does not say from which end it counts; "
-        "from the lowest credit, as `gdj:percentile=` does, the best are 1 less these. That this "
-        "reading fits was seen before the verdict was written."
+        "station in two years, hourly, window 200. The paper does not say from which end it "
+        "counts; "
+        "from the lowest credit, as `gdj:percentile=` does, the best are 1 less these. That this"
+        " reading fits was seen before the verdict was written."
     ]
 
 

@@ -68,7 +68,7 @@ def run(lab: Lab) -> Found:
         judge(
             "where the skew is small PROB is better (without bursts)",
             {f"{s:.0%}": each < 1 for s, each in calm.items()},
-            f"GDJ / PROB at a skew of {skews[0]:g} without bursts {span(calm.values())}, with bursts "
+            f"GDJ / PROB at a skew of {skews[0]:g} without bursts {span(calm.values())}, with them "
             f"{span(lead[skews[0], s] for s in shares)}",
         ),
         judge(

@@ -224,7 +224,7 @@ def _notes(lab: Lab) -> list[str]:
         " its bar is HEEB's times their ratio on the same runs.",
         ALPHA,
         'The paper\'s window is "the bound on the noise", of which there are two. A value not seen'
-        " before has a popularity of 0, and 0 times any lifetime is 0: with the shorter windows LIFE"
+        " before has a popularity of 0, and 0 times any lifetime is 0: with shorter windows LIFE"
         " drops such newcomers, whatever their lifetime. The longer window was tried before this"
         " verdict was written.",
     ]

@@ -56,7 +56,8 @@ def run(lab: Lab) -> Found:
         draw,
         verdicts,
         [
-            "Both noises have σ = 1 to begin with; memory 10. α follows from a mean lifetime of 10 steps,"
+            "Both noises have σ = 1 to begin with; memory 10. α follows from a mean lifetime of 10"
+            " steps,"
             " the bound of the noise (section 7.3): α = 9.5."
         ],
     )

@@ -100,7 +100,7 @@ def run(lab: Lab) -> Found:
         ]
     verdicts.append(
         judge(
-            f"most of the fall is made within a short h (by likelihood: over half of it by {short})",
+            f"most of the fall is made within a short h (by likelihood: over half by {short})",
             {NAMES[n]: fallen(n) > 0.5 for n in NAMES},
             ", ".join(f"{NAMES[n]} {fallen(n):.0%}" for n in NAMES)
             + f" of the fall of b from 1 to its value at h = {last} is made by h = {short}",

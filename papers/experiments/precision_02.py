@@ -61,7 +61,7 @@ def run(lab: Lab) -> Found:
 
 
 def _settled(lab: Lab, adaptive: Rows) -> Rows:
-    """Run each fixed width that the adaptive rule has in the mean: what it converged to, as a geometric mean."""
+    """Run each width that the adaptive rule converged to, its geometric mean, as a fixed one."""
     same = [{name: row[name] for name in (*GRID, "seed", "steps")} for row in adaptive]
     widths = [{"rule": f"static:width={row['typical']:.6g}"} for row in adaptive]
     rows = lab.sweep(cache_walk, [at | width for at, width in zip(same, widths, strict=True)])
@@ -140,8 +140,8 @@ def _notes(rest: Rows) -> list[str]:
         " judged above. While it runs, which the text does not speak of, it costs"
         f" {span(swinging.values(), '.1%')} more than the best fixed width with α = 1, and"
         f" {span(careful.values(), '.1%')} with α = 0.1. Over all widths shown the power of P_vr is"
-        " lower than -2: refreshes by queries centre wide intervals anew. That both claims hold near"
-        " the optimum was known before these verdicts were written."
+        " lower than -2: refreshes by queries centre wide intervals anew. That both claims hold"
+        " near the optimum was known before these verdicts were written."
     ]
 
 

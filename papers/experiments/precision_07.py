@@ -6,7 +6,7 @@ from papers import grid
 
 from .frame import Experiment, Found, judge
 from .lab import Lab
-from .precision_04 import NOTE
+from .precision_04 import note
 from .recordings import cache_recording, hosts_or_walks
 from .style import legend_below, lines
 
@@ -112,7 +112,7 @@ def run(lab: Lab) -> Found:
         ),
     ]
     keep = ("query", "period", "delta", "variation", "rule", "cost")
-    return Found([{k: row[k] for k in keep} for row in rows], draw, verdicts, [NOTE], (9.6, 3.6))
+    return Found([{k: row[k] for k in keep} for row in rows], draw, verdicts, [note()], (9.6, 3.6))
 
 
 PRECISION_7 = Experiment("precision-7-9", "precision", "figures 7 to 9", "upper threshold", run)

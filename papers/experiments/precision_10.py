@@ -6,7 +6,7 @@ from papers import grid
 
 from .frame import Experiment, Found, judge, span
 from .lab import Lab
-from .precision_04 import NOTE
+from .precision_04 import note
 from .precision_07 import RULE
 from .recordings import cache_recording, hosts_or_walks
 from .style import legend_below, lines
@@ -24,8 +24,8 @@ CURVES = {
 
 FORMULA = (
     "Why the first claim cannot hold as printed: with r reads and w writes of a value in a time, in"
-    " no order, at ρ = 1 (a read that misses costs 2, a write that is sent 1). With τ_∞ = τ_0 a copy is"
-    " there or not; a read that misses (2) brings it in, and the next write (1) removes it. Each such"
+    " no order, at ρ = 1 (a read that misses costs 2, a write that is sent 1). With τ_∞ = τ_0 a"
+    " copy is there or not; a read that misses (2) brings it in, the next write (1) removes it. Such a"
     " pair comes once in 1/r + 1/w, so the cost is 3 r w / (r + w). Exact caching keeps the copy of"
     " a value that is read more than half as often as it is written, and pays w, or keeps none, and"
     " pays 2 r: min(2 r, w). At w = 2 r the first is 2 r, as is the second; at w = r it is 1.5 r"
@@ -119,7 +119,7 @@ def run(lab: Lab) -> Found:
     )
     keep = ("rho", "capacity", "period", "name", "cost")
     return Found(
-        [{k: row[k] for k in keep} for row in rows], draw, verdicts, [NOTE, FORMULA], (8.4, 6.6)
+        [{k: row[k] for k in keep} for row in rows], draw, verdicts, [note(), FORMULA], (8.4, 6.6)
     )
 
 

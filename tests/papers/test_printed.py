@@ -1,6 +1,7 @@
 """Algorithms as printed: each beside a plain simulation of the paper's words."""
 
 from collections import deque
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ def results(name, trace, each, first):
 
 
 def simulated(trace, each, victim):
-    """Join with two buffers; `victim(buffer, time, row)` names the row that goes, None: the newcomer."""
+    """Join with two buffers; `victim(buffer, time, row)` names a row, or None: the newcomer."""
     buffers, found = ([], []), 0
     for row, (side, key, time) in enumerate(zip(trace.side, trace.key, trace.time, strict=True)):
         for buffer in buffers:
@@ -199,6 +200,6 @@ def test_theorem_1_in_a_stream():
         last[key] = place
     count = np.bincount(distances)
     edges = np.array([10, 20, 40, 80, 160])
-    rate = [count[a:b].mean() for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    rate = [count[a:b].mean() for a, b in pairwise(edges)]
     middle = np.sqrt(edges[:-1] * edges[1:])
     assert np.polyfit(np.log(middle), np.log(rate), 1)[0] == pytest.approx(-1, abs=0.1)
