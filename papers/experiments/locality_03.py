@@ -101,8 +101,8 @@ def run(lab: Lab) -> Found:
         "of the last 50 with probability 0.7, dealt in turn. ELBA's curves would be LBA's; they "
         "are compared on the first 6,000 steps, in buffers of 5 and 20 %. PRINTED_LBA is "
         "algorithm 1 as printed (`papers/printed/lba.py`): T = W, h = 80, least "
-        "squares over a warm-up of four windows, the newcomer admitted; LBA is ours. Stock: trades left, orders right; one tape: "
-        "trades alone, dealt left and right."
+        "squares over a warm-up of four windows, the newcomer admitted; LBA is ours. "
+        "Stock: trades left, orders right; one tape: trades alone, dealt left and right."
     )
     return Found(table, draw, verdicts, [NOTE + note], (12.0, 3.6))
 

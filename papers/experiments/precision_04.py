@@ -91,7 +91,8 @@ def note() -> str:
     """Say what the recording is, and what it can show."""
     said = (
         "Traffic of the 50 busiest computers of a contest in place of the paper's hosts:"
-        " connections a second over the last minute, scaled so that the highest level is the paper's 5,200 K."
+        " connections a second over the last minute, scaled so that the highest level is"
+        " the paper's 5,200 K."
     )
     if hosts_or_walks() != "hosts":
         return said
