@@ -23,13 +23,12 @@ CURVES = {
 
 
 FORMULA = (
-    "Why the first claim cannot hold as printed: with r reads and w writes of a value in a time, in"
-    " no order, at ρ = 1 (a read that misses costs 2, a write that is sent 1). With τ_∞ = τ_0 a"
-    " copy is there or not; a read that misses (2) brings it in, the next write (1) removes it. Such"
-    " a pair comes once in 1/r + 1/w, so the cost is 3 r w / (r + w). Exact caching keeps the copy of"
-    " a value that is read more than half as often as it is written, and pays w, or keeps none, and"
-    " pays 2 r: min(2 r, w). At w = 2 r the first is 2 r, as is the second; at w = r it is 1.5 r"
-    " against r."
+    "Why the first claim cannot hold as printed: take r reads and w writes of a value in a unit of"
+    " time, in no order, at ρ = 1: a read that misses costs 2, a write that is sent 1. With τ_∞ ="
+    " τ_0 a copy is there or not; a read that misses brings it in, and the next write removes it."
+    " Such a pair comes once in 1/r + 1/w, so the cost is 3 r w / (r + w). Exact caching keeps the"
+    " copy of a value that is read more than half as often as it is written, and pays w, or keeps"
+    " none, and pays 2 r: min(2 r, w). At w = 2 r both are 2 r; at w = r it is 1.5 r against r."
 )
 
 

@@ -8,7 +8,9 @@ combines how recently and how often a tuple matched.
 The paper leaves the hand where it evicted (`hand=stays`): the newcomer is looked at first when room
 is needed again, and remains only if it has matched by then, or if `w0` spares it. With `hand=moves`
 the hand goes on behind the newcomer, which is looked at last. A newcomer that finds a free place
-is looked at last either way.
+is looked at last either way. With `w0=0` a hand that stays finds less on 26 of the 28 joins of the
+comparison and on 9 of its 13 caches, 0.73 and 0.82 times as much in the mean; with `w0=1` it finds
+as much as one that moves with `w0=0`. So it moves by default.
 
 A lap in which nothing falls below the floor tells the smallest score, and so how many more such
 laps there will be: their reductions are applied at once. So a victim is found in at most five steps
