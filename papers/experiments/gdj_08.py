@@ -80,8 +80,8 @@ def run(lab: Lab) -> Found:
     said = (
         "The figure shows streams with bursts: the gaps between arrivals of a value are of a Pareto"
         " law of 0.75, as the paper generates all of its streams. Without bursts values are drawn"
-        " independently. The paper does not say which it means here; both were run before the"
-        " verdict was written."
+        " independently. The paper does not say which it means here; that PROB leads without"
+        " bursts was known before the verdict was written."
     )
     return Found(table, draw, verdicts, [said], (9.0, 3.6))
 

@@ -5,7 +5,7 @@ from typing import Any
 from papers import grid
 
 from .drifting import simulate_drift
-from .frame import Experiment, Found, judge
+from .frame import Experiment, Found, judge, spaced
 from .lab import Lab
 from .style import lines
 
@@ -48,7 +48,7 @@ def run(lab: Lab) -> Found:
                 line.set_linestyle("--" if name in (OWN, OWN_HIST) else "-")
 
     def span(shares: dict[int, float]) -> str:
-        return f"{min(shares.values()):.1%} to {max(shares.values()):.1%}"
+        return spaced(f"{min(shares.values()):.1%} to {max(shares.values()):.1%}")
 
     verdicts = [
         judge(
