@@ -127,7 +127,8 @@ def _expect(state, stream):
     """Compute lemma 3 for all keys of a stream at once."""
     came, ring = state.came[stream], state.last.shape[1]
     state.known[stream] = came
-    state.worth[stream, :] = state.popular[stream]
+    for key in range(len(state.keys)):  # one by one: kernels make no arrays, not even views
+        state.worth[stream, key] = state.popular[stream, key]
     for lag in range(1, min(came, ring) + 1):
         key = state.last[stream, (came - lag) % ring]
         state.worth[stream, key] += state.repeated[stream, lag - 1]
