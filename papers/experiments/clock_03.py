@@ -11,8 +11,8 @@ from .streams import WEATHER
 from .style import legend_below, lines
 from .validity import replay_query
 
-# As printed: the hand stays where it evicts. The paper names no w0; 0 is what it says of a score
-# that only matches raise. Ours by default, and the other w0, stand beside it.
+# As printed: the hand stays where it evicts. The paper names no w0, only that a newcomer should
+# have a chance; 0 is our choice here and 1 stands beside it, as does our default.
 CLOCKS = {
     "clock": "clock:hand=stays",
     "clock, w0 = 1": "clock:hand=stays,w0=1",

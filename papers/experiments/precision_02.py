@@ -99,13 +99,13 @@ def _verdicts(measured: Rows, rest: Rows) -> list:
     here = settled["T_q 2, δ 20, ρ 1"]
     return [
         judge(
-            "P_qr is proportional to W (its power within 0.15 of 1, for widths from 4 to 10)",
-            [abs(slopes["p_qr"] - 1) < 0.15],
+            "P_qr is proportional to W (its power within 0.1 of 1, for widths from 4 to 10)",
+            [abs(slopes["p_qr"] - 1) < 0.1],
             f"power {slopes['p_qr']:.2f}",
         ),
         judge(
-            "P_vr is proportional to 1 / W² (its power within 0.15 of -2, for widths from 4 to 10)",
-            [abs(slopes["p_vr"] + 2) < 0.15],
+            "P_vr is proportional to 1 / W² (its power within 0.1 of -2, for widths from 4 to 10)",
+            [abs(slopes["p_vr"] + 2) < 0.1],
             f"power {slopes['p_vr']:.2f}",
         ),
         judge(
