@@ -188,7 +188,7 @@ def test_the_list_of_policies():
     assert [row["policy"] for row in listed] == [*names, "auto", "flowexpect", "opt", "lfd"]
     assert all(row["policy"] in shown for row in listed)
     gdj = next(row for row in listed if row["policy"] == "gdj")
-    assert gdj["params"]["percentile"] == 0.9
+    assert gdj["params"]["percentile"] == 0.2
     assert gdj["problems"] == ["joining", "caching"]
 
 

@@ -6,6 +6,7 @@ from .clock_02 import CLOCK_2
 from .clock_03 import CLOCK_3
 from .clock_05 import CLOCK_5
 from .frame import Experiment, Found, Verdict, judge
+from .gdj_02 import GDJ_2
 from .gdj_03 import GDJ_3
 from .gdj_04 import GDJ_4
 from .gdj_05 import GDJ_5
@@ -33,6 +34,7 @@ from .precision_06 import PRECISION_6
 from .precision_07 import PRECISION_7
 from .precision_10 import PRECISION_10
 from .precision_14 import PRECISION_14
+from .precision_45 import PRECISION_45
 from .runner import Outcome, reproduce
 
 __all__ = [
@@ -56,6 +58,7 @@ ALL: tuple[Experiment, ...] = (
     HEEB_13,
     HEEB_15,
     HEEB_16,
+    GDJ_2,
     GDJ_3,
     GDJ_4,
     GDJ_5,
@@ -77,6 +80,7 @@ ALL: tuple[Experiment, ...] = (
     PRECISION_4,
     PRECISION_6,
     PRECISION_7,
+    PRECISION_45,
     PRECISION_10,
     PRECISION_14,
 )

@@ -5,14 +5,28 @@ from typing import Any
 from papers import grid
 
 from .clock_02 import NOTES, TITLES, lengths
-from .frame import Experiment, Found, judge
+from .frame import Experiment, Found, Verdict, judge
 from .lab import Lab
 from .streams import WEATHER
 from .style import legend_below, lines
 from .validity import replay_query
 
-POLICIES = ("clock", "lru", "fifo", "rand")
+# As printed: the hand stays where it evicts. The paper names no w0, only that a newcomer should
+# have a chance; 0 is our choice here and 1 stands beside it, as does our default.
+CLOCKS = {
+    "clock": "clock:hand=stays",
+    "clock, w0 = 1": "clock:hand=stays,w0=1",
+    "clock, hand moves": "clock:hand=moves",
+}
+POLICIES = CLOCKS | {p: p for p in ("lru", "fifo", "rand")}
+AGNOSTIC = {"rand": {"tv": 0.78, "wind": 11.0}, "fifo": {"tv": 0.81, "wind": 49.0}}  # the paper's
+NOTE = (
+    "CLOCK is as printed: the hand stays where it evicts, w0 = 0 (the paper names none). With w0 ="
+    " 1, and with the hand moving on behind the newcomer, which is Penstock's default: the other"
+    " lines. That the hand stays was tried on the viewers before these verdicts were written."
+)
 SHARES = {"wind": (0.6, 0.4, 0.2, 0.1, 0.05), "tv": (0.5, 0.25, 0.15, 0.05, 0.01)}
+PRINTED = ("clock", "lru", "fifo", "rand")
 MEASURES = {"recall": "Figure 3: recall", "stressed": "Figure 4: recall under stress"}
 
 
@@ -26,10 +40,15 @@ def run(lab: Lab) -> Found:
             length=length,
             run=range(lab.pick(3, 1)),
             share=SHARES[query],
-            policy=POLICIES,
+            policy=list(POLICIES.values()),
         )
     ]
-    table = lab.sweep(replay_query, cells).means(list(MEASURES), "query", "policy", "share")
+    rows = lab.sweep(replay_query, cells)
+    slowest = max(row["milliseconds"] for row in rows)
+    names = {spec: name for name, spec in POLICIES.items()}
+    for row in rows:
+        row["policy"] = names[row["policy"]]
+    table = rows.means(list(MEASURES), "query", "policy", "share")
     found = {
         (row["query"], row["policy"], row["share"], measure): row[measure]
         for row in table
@@ -43,8 +62,10 @@ def run(lab: Lab) -> Found:
                 curves = {p: table.curve("share", measure, query=query, policy=p) for p in POLICIES}
                 x = "cache, share of the largest need"
                 lines(axes, curves, x, title, TITLES[query], legend=False)
+                for line, dash in zip(axes.lines, ("-", "--", ":"), strict=False):
+                    line.set_linestyle(dash)  # the three CLOCKs
                 axes.set_ylim(0, 1.03)
-        legend_below(figure, panels.flat[0])
+        legend_below(figure, panels.flat[0], columns=6)
 
     def gains(rival: str, measure: str) -> dict[str, dict[float, float]]:
         return {
@@ -66,8 +87,8 @@ def run(lab: Lab) -> Found:
         )
 
     large = {
-        q: min(found[q, p, shares[0], "recall"] for p in POLICIES)
-        / max(found[q, p, shares[0], "recall"] for p in POLICIES)
+        q: min(found[q, p, shares[0], "recall"] for p in PRINTED)
+        / max(found[q, p, shares[0], "recall"] for p in PRINTED)
         for q, shares in SHARES.items()
     }
     stress = gains("lru", "stressed")
@@ -86,8 +107,26 @@ def run(lab: Lab) -> Found:
             {TITLES[q]: max(by.values()) >= 1 for q, by in stress.items()},
             ", ".join(f"{q} at most {max(by.values()):+.0%}" for q, by in stress.items()),
         ),
+        *(_agnostic(rival, gains(rival, "recall")) for rival in AGNOSTIC),
+        judge(
+            "every strategy takes less than 40 ms for an item",
+            [slowest < 40],
+            f"at most {slowest:.4f} ms, the mean of a run",
+        ),
     ]
-    return Found(table, draw, verdicts, NOTES, (8.4, 6.4))
+    return Found(table, draw, verdicts, [*NOTES, NOTE], (8.4, 6.4))
+
+
+def _agnostic(rival: str, gains: dict[str, dict[float, float]]) -> Verdict:
+    """Judge how far CLOCK is ahead of a policy that does not look at the data."""
+    said = AGNOSTIC[rival]
+    most = {q: max(by.values()) for q, by in gains.items()}
+    return judge(
+        f"by up to {said['tv']:.0%} more than {rival.upper()} on viewers and {said['wind'] + 1:.0f}"
+        " times as much on sensors (here: at least half as far ahead)",
+        {TITLES[q]: most[q] >= said[q] / 2 for q in gains},
+        ", ".join(f"{q} at most {each + 1:.1f} times" for q, each in most.items()),
+    )
 
 
 CLOCK_3 = Experiment(

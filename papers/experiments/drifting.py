@@ -3,6 +3,7 @@
 from typing import Any
 
 from papers.grid import figures
+from papers.printed import prepared
 from penstock.models import Discrete
 from penstock.simulate.comparison import measure
 from penstock.simulate.drifting import drift, drift_models
@@ -21,7 +22,8 @@ def simulate_drift(given: dict[str, Any]) -> dict[str, Any]:
     trace, models = _streams(given)
     first = 2 * given.get("warmup", 4 * given["memory"])  # rows: two a step
     terms = {"seed": given["run"], "models": models}
-    return figures(measure(trace, given["policy"], given["memory"], first=first, **terms))
+    policy = prepared(given["policy"], trace, None, first)["policy"]
+    return figures(measure(trace, policy, given["memory"], first=first, **terms))
 
 
 def share_memory(given: dict[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,9 @@ def run(lab: Lab) -> Found:
     }
     lead = {(n, w): found[n, "gdj", w] / found[n, "prob", w] for n in names for w in windows}
     falls = {p: [domain[p, d] for d in domains] for p in who}
+    output = {
+        p: [by_domain.where(policy=p, domain=d).mean("results") for d in domains] for p in who
+    }
     verdicts = [
         judge(
             "each algorithm is remarkably persistent over window sizes (within 20 %)",
@@ -65,9 +68,15 @@ def run(lab: Lab) -> Found:
             f"{min(lead.values()):.2f} to {max(lead.values()):.2f} times",
         ),
         judge(
-            "recall decreases consistently as the domain grows",
-            {p: all(a >= b - 0.005 for a, b in pairwise(each)) for p, each in falls.items()},
-            ", ".join(f"{p.upper()} {each[0]:.2f} to {each[-1]:.2f}" for p, each in falls.items()),
+            "output decreases consistently as the domain grows",
+            {p: all(a > b for a, b in pairwise(each)) for p, each in output.items()},
+            ", ".join(
+                f"{p.upper()} {each[0]:,.0f} to {each[-1]:,.0f}" for p, each in output.items()
+            )
+            + "; recall: "
+            + ", ".join(
+                f"{p.upper()} {each[0]:.2f} to {each[-1]:.2f}" for p, each in falls.items()
+            ),
         ),
         judge(
             "GDJ outperforms the others by a large factor at every domain size (1.1 times or more)",
@@ -85,7 +94,11 @@ def run(lab: Lab) -> Found:
     ]
     columns = ("streams", "policy", "within")
     table = by_window.means("recall", *columns) + by_domain.means("recall", *columns, "domain")
-    return Found(table, draw, verdicts, size=(9.0, 3.6))
+    said = (
+        "Output is counted in results. Recall, which is what the figure shows, rises with the"
+        " domain for GDJ and PROB: the popular values are a smaller part of all results."
+    )
+    return Found(table, draw, verdicts, [said], (9.0, 3.6))
 
 
 def _windows(lab: Lab, names: list[str], windows: Any, length: int) -> list[grid.Given]:

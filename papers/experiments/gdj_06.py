@@ -50,6 +50,7 @@ def run(lab: Lab) -> Found:
     same = mean["unified rand"] / mean["split rand"]
     times = mean["unified gdj"] / mean["split prob"]
     prob = mean["unified gdj"] / mean["unified prob"]
+    said = f"The paper has no unified PROB; unified GDJ finds {prob:.2f} times its results."
     verdicts = [
         judge(
             "RAND is the same in both layouts (within 2 %)", [abs(same - 1) < 0.02], f"{same:.3f}"
@@ -59,13 +60,8 @@ def run(lab: Lab) -> Found:
             [times > 1.05],
             f"{times:.2f} times its results",
         ),
-        judge(
-            "(not in the paper) unified GDJ outperforms unified PROB too",
-            [prob > 1],
-            f"{prob:.2f} times its results",
-        ),
     ]
-    return Found(table, draw, verdicts)
+    return Found(table, draw, verdicts, [said])
 
 
 GDJ_6 = Experiment("gdj-6", "GDJ", "figure 6", "unified buffers", run)

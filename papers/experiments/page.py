@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import ALL, html
+from .algorithms import table
 from .frame import FAILS, HOLDS, IN_PART
 
 NAME, HTML = "reproduction.md", "reproduction.html"
@@ -61,7 +62,7 @@ def text(records: list[dict[str, Any]], images: str = "", note: str = "") -> str
     for paper in PAPERS:
         mine = [record for record in records if record["paper"] == paper]
         if mine:
-            parts.append(f"## {paper}\n\n{PAPERS[paper]}.")
+            parts.append(f"## {paper}\n\n{PAPERS[paper]}.\n\n{table(paper)}")
             parts += [_section(record, images) for record in mine]
     return "\n\n".join(parts) + "\n"
 

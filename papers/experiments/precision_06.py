@@ -6,7 +6,7 @@ from papers import grid
 
 from .frame import Experiment, Found, judge
 from .lab import Lab
-from .precision_04 import NOTE
+from .precision_04 import note
 from .recordings import cache_recording, hosts_or_walks
 from .style import lines, logarithmic
 
@@ -68,7 +68,9 @@ def run(lab: Lab) -> Found:
         f"{min(above.values()):.1%} to {max(above.values()):.1%} above the best α of each setting",
     )
     keep = ("rho", "period", "delta", "variation", "alpha", "cost")
-    return Found([{k: row[k] for k in keep} for row in table], draw, [verdict], [NOTE], (8.4, 4.4))
+    return Found(
+        [{k: row[k] for k in keep} for row in table], draw, [verdict], [note()], (8.4, 4.4)
+    )
 
 
 PRECISION_6 = Experiment("precision-6", "precision", "figure 6", "adaptivity", run)

@@ -6,16 +6,14 @@ from papers import grid
 
 from .frame import Experiment, Found, judge, span
 from .lab import Lab
-from .precision_04 import NOTE
+from .precision_04 import note
 from .recordings import cache_updates, hosts_or_walks
 from .style import lines
 
 PERIODS = {1: "Figure 14: T_q = 1", 5: "Figure 15: T_q = 5"}
 RIVAL, OURS = "divergence:k=23", "adaptive:alpha=1,tau_0=1,stale=true"
 LOOSE = 20  # updates that a sum of ten values may lag behind
-UPDATES = (
-    NOTE + " An update is a second in which this level changes; sums of ten hosts are asked for."
-)
+UPDATES = "An update is a second in which this level changes; sums of ten hosts are asked for."
 NAMES = {RIVAL: "divergence caching", OURS: "adaptive precision"}
 
 
@@ -60,15 +58,18 @@ def run(lab: Lab) -> Found:
             why="where hardly any update may go unseen the width swings about τ_0: every copy "
             "fetched is paid for again at the next update, and given up",
         ),
-        judge(
-            f"the same, where {LOOSE} updates or more may go unseen in a sum of ten",
-            {f"T_q {p}, δ_avg {d}": each <= 1.01 for (p, d), each in loose.items()},
-            f"{span(loose.values())} of its cost",
-        ),
     ]
+    said = (
+        f"Where {LOOSE} updates or more may go unseen in a sum of ten, it costs"
+        f" {span(loose.values())} of divergence caching's."
+    )
     keep = ("period", "delta", "name", "cost")
     return Found(
-        [{k: row[k] for k in keep} for row in table], draw, verdicts, [NOTE + UPDATES], (8.4, 3.6)
+        [{k: row[k] for k in keep} for row in table],
+        draw,
+        verdicts,
+        [note(), UPDATES, said],
+        (8.4, 3.6),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
+from penstock.precision.simulator import WalkSteps
 
 from .lab import data_folder
 
@@ -46,13 +47,28 @@ def cache_walk(given: dict[str, Any]) -> dict[str, Any]:
     if given["rule"] == "best":
         best = best_fixed(workload, steps=steps)
         return {"cost": best.cost_rate, "width": best.width}
-    found = simulate(given["rule"], workload, steps=steps)
+    walk = WalkSteps(up=given.get("up", 0.5))
+    found = simulate(given["rule"], workload, steps=steps, walk=walk, log=steps)
     return {
+        "typical": geometric_width(found.refreshes),
         "cost": found.cost_rate,
         "width": found.mean_width,
         "p_vr": found.p_vr,
         "p_qr": found.p_qr,
     }
+
+
+def geometric_width(refreshes: np.ndarray) -> float:
+    """Return the geometric mean over time of the widths that refreshes set.
+
+    A rule that doubles and halves moves by equal steps on a logarithmic scale, so this is the
+    middle of its widths; their arithmetic mean lies above it.
+    """
+    if len(refreshes) < 2:
+        return 0.0
+    late = refreshes[len(refreshes) // 10 :]  # the first tenth is the way to the steady state
+    lasted, width = np.diff(late["time"]), np.maximum(late["width"][:-1], 1e-12)
+    return float(np.exp((lasted * np.log(width)).sum() / lasted.sum()))
 
 
 def cache_recording(given: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.csv
 
 from papers.grid import figures
+from papers.printed import prepared
 from penstock.simulate.comparison import measure
 from penstock.simulate.skewed import gdj, locality, zipf
 from penstock.simulate.traces import JoinTrace, interleave
@@ -25,8 +26,13 @@ TRADES, ORDERS = (f"twostream/pecj_stock_{kind}.csv.gz" for kind in ("trades_cj"
 WEATHER = "sensors/beijing_prsa_12stations_hourly.csv.gz"
 FLOWS = "netflow/zeek_wrccdc2018_ssl.log.gz"
 YEAR = 8760  # hours
-WITHIN = {"synthetic": 500, "stock": 1000, "dew point": 200}
-FILES = {"stock": (TRADES, ORDERS), "dew point": (WEATHER,), "network": (FLOWS,)}
+WITHIN = {"synthetic": 500, "stock": 1000, "one tape": 1000, "dew point": 200}
+FILES = {
+    "one tape": (TRADES,),
+    "stock": (TRADES, ORDERS),
+    "dew point": (WEATHER,),
+    "network": (FLOWS,),
+}
 GENERATED: dict[str, Callable[..., JoinTrace]] = {
     "synthetic": gdj,
     "skewed": zipf,
@@ -57,14 +63,17 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
     trace = _arrivals(given["streams"], given["length"], given.get("run", 0), told)
     within = given["within"]
     memory = max(trace.streams, round(given["share"] * trace.streams * (within + 1)))
+    first = given.get("windows", 2) * within * trace.streams
+    terms = prepared(given["policy"], trace, within, first)
     measured = measure(
         trace,
-        given["policy"],
+        terms.pop("policy"),
         memory,
         within=within,
+        **terms,
         layout=given.get("layout", "split"),
         drop=given.get("drop", 0.0),
-        first=given.get("windows", 2) * within * trace.streams,
+        first=first,
         seed=given.get("run", 0),
         with_distortion=given.get("distortion", False),
     )
@@ -87,6 +96,8 @@ def _arrivals(name: str, length: int, run: int, told: str) -> JoinTrace:
         return dealt(column(TRADES, "key"), options["count"], length)
     if name == "network":
         return dealt(hosts(), 2, length)
+    if name == "one tape":
+        return dealt(column(TRADES, "key"), 2, length)
     r, s = stock() if name == "stock" else dew_points()
     rows = min(len(r), len(s), length)
     side, key, time = interleave([r[:rows], s[:rows]])

@@ -2,12 +2,16 @@
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
+from penstock.kernel.jit import kernel
+from penstock.kernel.policy import Setup
+from penstock.policies import clock
 from tests.compare import assert_same_join, assert_same_lookup, streams
 
 LINEAR = st.fixed_dictionaries(
@@ -15,6 +19,7 @@ LINEAR = st.fixed_dictionaries(
     optional={
         "w0": st.sampled_from([0.0, 0.5, 1.0, 3.0]),
         "tau": st.sampled_from([-2.0, -0.5, 0.0, 0.5, 2.0, 9.0]),
+        "hand": st.sampled_from(["stays", "moves"]),
     },
 )
 SHRINKING = st.fixed_dictionaries(
@@ -22,12 +27,13 @@ SHRINKING = st.fixed_dictionaries(
     optional={
         "w0": st.sampled_from([0.0, 1.0, 5.0]),
         "tau": st.sampled_from([1e-6, 0.3, 1.0, 4.0]),
+        "hand": st.sampled_from(["stays", "moves"]),
     },
 )
 PARAMS = st.one_of(LINEAR, SHRINKING)
 
 
-@pytest.mark.parametrize("policy", ["clock", "clock:w0=1"])
+@pytest.mark.parametrize("policy", ["clock:hand=moves", "clock:w0=1,hand=moves"])
 def test_a_hit_spares_once(policy):
     # from 0: 1 has 1 and 2 has 0; 3 lowers 1 to 0, passes it over, and 2 falls below 0 and goes;
     # 4 finds 1 with nothing left. From 1 the hand goes round twice for 3, with the same end.
@@ -44,6 +50,61 @@ def test_the_newcomer_takes_its_place_behind_the_hand():
     cache = Lookup("clock:w0=1", 3)
     cache.push([1, 2, 3, 4, 5, 6])
     assert cache.resident.tolist() == [4, 5, 6]
+
+
+def test_where_the_hand_stays_the_newcomer_is_looked_at_first():
+    # As above 4 takes the place of 1. The hand is still there: 4 falls to 0 and is passed over, 2
+    # goes for 5; which falls to 0, and 3 goes for 6. Without a score 5 goes for 6 at once.
+    cache = Lookup("clock:w0=1,hand=stays", 3)
+    cache.push([1, 2, 3, 4, 5, 6])
+    assert cache.resident.tolist() == [4, 5, 6]
+    cache = Lookup("clock:w0=0,hand=stays", 3)
+    cache.push([1, 2, 3, 4, 5, 6])
+    assert cache.resident.tolist() == [2, 3, 6]
+
+
+def test_where_the_hand_stays_a_match_in_time_saves_the_newcomer():
+    # 3 takes the place of 1 and is hit; for 4 it is passed over, and 2 goes. 5 takes the place of
+    # 4, at which the hand stands.
+    cache = Lookup("clock:w0=0,hand=stays", 2)
+    cache.push([1, 2, 3, 3, 4])
+    assert cache.resident.tolist() == [3, 4]
+    cache.push([5])
+    assert cache.resident.tolist() == [3, 5]
+
+
+def test_where_there_is_room_the_newcomer_stands_behind_the_hand():
+    # Rows 0 and 1 expire; rows 3 and 4 come into free places, behind row 2 at which the hand stands
+    join = Join("clock:w0=0,hand=stays", 3)
+    join.push(side=[0, 0, 0], key=[1, 2, 3], time=[0, 1, 2], end=[5, 5, 99])
+    join.push(side=[0, 0], key=[4, 5], time=[6, 7], end=[99, 99])
+    join.push(side=[0], key=[6], time=[8], end=[99])
+    assert join.held_rows.tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "options", [{"w0": 1e6}, {"tau": -1e6}, {"rho": 0.999999}, {"rho": 0.5, "tau": 1e-300}]
+)
+@pytest.mark.parametrize("hand", ["stays", "moves"])
+def test_a_victim_is_found_in_five_steps_a_tuple(options, hand):
+    size = 50
+    state = clock.make_state(Setup(size), hand=hand, **options)
+    for slot in range(size):
+        enter(state, slot)
+    state.weight[:] += np.arange(size) * 1000.0 + 1000.0
+    slot, steps = hand_to_victim(state)
+    assert slot == 0  # the least score, and the hand comes to it first
+    assert size < steps <= 5 * size
+
+
+@kernel
+def enter(state, slot):
+    clock.on_insert(state, 0, slot, 0)
+
+
+@kernel
+def hand_to_victim(state):
+    return clock.turn(state)
 
 
 def test_points_can_be_saved_up():
@@ -123,6 +184,10 @@ def test_where_nothing_is_earned_or_saved_it_is_fifo(rows, budget):
         (
             "clock:rho=-0.1",
             "parameter 'rho' of policy 'clock' must be from 0 to 0.999999, got -0.1",
+        ),
+        (
+            "clock:hand=left",
+            "parameter 'hand' of policy 'clock' must be one of stays, moves, got 'left'",
         ),
         ("clock:rho=1", "parameter 'rho' of policy 'clock' must be from 0 to 0.999999, got 1.0"),
         ("clock:rho=nan", "parameter 'rho' of policy 'clock' must be from 0 to 0.999999, got nan"),

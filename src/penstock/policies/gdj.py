@@ -42,7 +42,7 @@ class GdjState(NamedTuple):
     percentile: np.ndarray  # float64[1]
 
 
-def make_state(setup: Setup, percentile: float = 0.9, method: int = 1) -> GdjState:
+def make_state(setup: Setup, percentile: float = 0.2, method: int = 1) -> GdjState:
     """Return an empty state; `percentile` 0 gives a newcomer the lowest credit, 1 the highest."""
     contract.check_range("gdj", "percentile", percentile, 0, 1)
     contract.check_choice("gdj", "method", str(method), ("1", "2", "3"))

@@ -18,7 +18,7 @@ from .base import Policy
 
 
 class Gdj(Policy):
-    def __init__(self, seed, budget, joins, method=1, percentile=0.9):
+    def __init__(self, seed, budget, joins, method=1, percentile=0.2):
         super().__init__(seed, budget, joins)
         self.method = method
         self.percentile = percentile

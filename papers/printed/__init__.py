@@ -1,0 +1,41 @@
+"""Algorithms as the papers print them, where Penstock's own depart from the print.
+
+Each is a policy of the engine, and takes what the paper's authors knew beforehand as `models`: one
+object for each stream, made from the trace. `NAMED` are those that a cell of a grid can name.
+
+    printed_lba    locality, algorithm 1: T = W, h = 80, least squares, P and weights of a warm-up
+    printed_hist   HEEB, section 6.2: two histograms of what departing tuples have brought
+    printed_age    GDJ, section 5.1: AGE with the exact k of each value, computed offline
+"""
+
+from typing import Any
+
+from penstock.kernel.policy import Configured
+from penstock.simulate.traces import JoinTrace
+
+from .age import PRINTED_AGE, exact_ages
+from .hist import PRINTED_HIST
+from .lba import PRINTED_LBA, warmed_up
+
+NAMED = {policy.name: policy for policy in (PRINTED_AGE, PRINTED_HIST, PRINTED_LBA)}
+
+
+def prepared(policy: str, trace: JoinTrace, within: int | None, first: int) -> dict[str, Any]:
+    """Return the arguments `policy` and `models` of a replay, for any name.
+
+    first: the rows before it are the warm-up.
+
+    >>> prepared("lru", JoinTrace([], [], []), 5, 0)
+    {'policy': 'lru'}
+    """
+    name, _, options = policy.partition(":")
+    if name not in NAMED:
+        return {"policy": policy}
+    found: dict[str, Any] = {"policy": Configured(NAMED[name], {})}
+    if options:
+        found["policy"] = NAMED[name].configured(options)
+    if name == PRINTED_LBA.name:
+        found["models"] = warmed_up(trace, within, first)
+    if name == PRINTED_AGE.name:
+        found["models"] = exact_ages(trace, within)
+    return found
