@@ -108,10 +108,12 @@ def consumed(folder: Path, sink: str) -> int:
     return sum(sum(topic.values()) for topic in topics)
 
 
-@pytest.mark.parametrize(
-    ("kills", "seed"), some([(1, 4), (5, 1), (5, 2), (5, 3), (5, 5)], [(1, 4)])
-)
-def test_program_is_killed_in_the_middle_of_micro_batches(spark, kafka, tmp_path, kills, seed):
+KILLS = [(1, 4), (5, 1), (5, 2), (5, 3), (5, 5)]  # and the seed of the rows
+
+
+@pytest.mark.parametrize("drawn", some(KILLS, [(1, 4)]), ids=str)
+def test_program_is_killed_in_the_middle_of_micro_batches(spark, kafka, tmp_path, drawn):
+    kills, seed = drawn
     images, log, program = tmp_path / "images", tmp_path / "log", tmp_path / "pipeline.py"
     images.mkdir(mode=0o700)
     program.write_text("\n".join(blocks("docs/kafka.md")))
