@@ -6,11 +6,12 @@ less the producer's time of the later of its two rows; that is the time at which
 so a producer that is held up does not make results look fast. Contenders run one after the other,
 each in a process of its own, on the same broker, rows and trigger.
 
-    python bench/kafka.py                                  # both sides of 5 minutes: 14 in all
-    python bench/kafka.py --seconds 20 --warm 5            # to try it
+    for who in penstock spark spark-rocksdb; do python bench/kafka.py --who $who; done  # 7 min each
+    python bench/kafka.py --seconds 20 --warm 5 --json trial.json  # both, to try it
 
-Producer, broker and Spark share the machine. The file has the figures of a contender as soon as it
-is done.
+Producer, broker and Spark share the machine. The figures of a contender go to the file as soon as
+it is done, beside those of others that were measured with the same rate, trigger and times; the
+table shows all of them.
 """
 
 import argparse
@@ -31,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 STORE = "spark.sql.streaming.stateStore.providerClass"
 CONTENDERS = ("penstock", "spark", "spark-rocksdb")
+SETTINGS = ("rate", "seconds", "burst", "warm", "trigger")
 WITHIN, DELAY = 10, 2  # seconds
 TICK = 10  # milliseconds between two sends
 TIMES = 3  # as many rows in the burst
@@ -215,8 +217,10 @@ def run(given: argparse.Namespace) -> dict:
     from tests.spark.broker import broker
     from tests.spark.processes import figures, kill, start
 
-    report: dict = {"when": time.strftime("%Y-%m-%d"), "rate": given.rate, "results": []}
-    report |= {"trigger": given.trigger, "seconds": given.seconds, "burst_seconds": given.burst}
+    report: dict = {name: getattr(given, name) for name in SETTINGS}
+    known = json.loads(given.json.read_text()) if given.json.exists() else {}
+    is_same = report.items() <= known.items()
+    done = {each["who"]: each for each in known["results"]} if is_same else {}
     with (
         tempfile.TemporaryDirectory(prefix="penstock-kafka-") as folder,
         broker(Path(folder) / "broker", memory="1g") as kafka,
@@ -226,17 +230,18 @@ def run(given: argparse.Namespace) -> dict:
             kafka.create(f"{who}-out", **{"message.timestamp.type": "LogAppendTime"})
             command = [sys.executable, __file__, "--one", who, "--servers", kafka.servers]
             command += ["--jars", kafka.jars]
-            for name in ("rate", "seconds", "burst", "warm", "trigger"):
+            for name in SETTINGS:
                 command += [f"--{name}", str(getattr(given, name))]
             log = Path(folder) / f"{who}.log"
             process = start(command, log)
             try:
-                report["results"].append(figures(process, log))
+                done[who] = figures(process, log) | {"when": time.strftime("%Y-%m-%d")}
             finally:
                 kill(process)
+            report["results"] = [done[each] for each in CONTENDERS if each in done]
             given.json.parent.mkdir(parents=True, exist_ok=True)
             given.json.write_text(json.dumps(report, indent=1) + "\n")
-            Console(stderr=True).print_json(data=report["results"][-1], indent=None)
+            Console(stderr=True).print_json(data=done[who], indent=None)
     return report
 
 

@@ -179,10 +179,11 @@ def fails(monkeypatch, method, count):
 
 
 @pytest.mark.slow  # a Spark process for each
-@pytest.mark.parametrize(("how", "kills"), [("full", 3), ("left", 20)])
-def test_killed_again_and_again(spark, tmp_path, how, kills):
-    rng = random.Random(how)
-    sides = archives.draw(tmp_path, seed=4, count=100 * kills, parts=2 * kills, span=50 * kills)
+@pytest.mark.parametrize("how", HOWS)
+def test_killed_again_and_again(spark, tmp_path, how):
+    """Four kills of each kind of join, so that all parts are short."""
+    rng, kills = random.Random(how), 4
+    sides = archives.draw(tmp_path, seed=how, count=100 * kills, parts=2 * kills, span=50 * kills)
     survived = 0
     for number in range(kills):
         options = {"budget": rng.randrange(6, 20), "policy": "clock"}

@@ -34,6 +34,7 @@ from .metrics import Metrics
 
 CHANGE = "change"  # the column that says whether a row is added or taken away
 SIDES = ("left", "right")
+CELL, CELLS = 4, ("bucket", "cell")  # windows in a cell of time, and what rows that meet share
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 CORRECTIONS = "corrections"
 START = datetime.fromtimestamp(0, UTC)
@@ -343,26 +344,29 @@ def _corrections(mine: Archive, upto: int) -> DataFrame:
 def _missed(mine: Archive, upto: int) -> DataFrame:
     """Return the pairs that the live join has missed, and in which micro-batch (`found`).
 
-    Time is cut into cells as long as the window is wide, so that a row meets those of two cells
-    and not all of its key.
+    Time is cut into cells of a few windows, so that a row meets those of one or two cells and not
+    all of its key. One number stands for key and cell: Spark sorts by it alone, which is fast.
     """
     info, rows = mine.info, mine.rows(upto)
     low, high = info.within
-    cell = max(1, high - low)
+    width = F.lit(CELL * max(1, high - low))
     left, right = (_side(mine, rows, side) for side in SIDES)
-    first = F.floor((F.col("left_time") + low) / cell)
-    left = left.withColumn("left_cell", F.explode(F.array(first, first + 1)))
-    right = right.withColumn("right_cell", F.floor(F.col("right_time") / cell))
-    same = [F.col(f"left_{each}") == F.col(f"right_{each}") for each in ("bucket", "cell")]
-    same += [
-        F.col(f"left.{quote(one)}") == F.col(f"right.{quote(other)}")
-        for one, other in zip(*info.keys, strict=True)
-    ]
+    first, last = (F.floor((F.col("left_time") + end) / width) for end in (low, high))
+    left = left.withColumn("left_cell", F.explode(F.sequence(first, last)))
+    right = right.withColumn("right_cell", F.floor(F.col("right_time") / width))
+    whole = []
+    for side, keys in zip(SIDES, info.keys, strict=True):
+        names = [f"{side}.{quote(key)}" for key in keys] + [f"{side}_{each}" for each in CELLS]
+        whole.append(F.xxhash64(*names))
+    # Written so that Spark does not sort by these too.
+    same = [F.col(f"left_{each}") - F.col(f"right_{each}") == 0 for each in CELLS]
+    for one, other in zip(*info.keys, strict=True):
+        same.append(F.col(f"left.{quote(one)}").between(*[F.col(f"right.{quote(other)}")] * 2))
     apart = F.col("right_time") - F.col("left_time")
     missed = F.lit(False)
     for one, other in (SIDES, SIDES[::-1]):  # the one that came first has left before the other
         missed |= F.col(f"{one}_last") < F.col(f"{other}_place")
-    pairs = left.join(right, [*same, apart.between(low, high), missed])
+    pairs = left.join(right, [whole[0] == whole[1], *same, apart.between(low, high), missed])
     of_later = F.when(F.col("left_place") > F.col("right_place"), F.col("left_batch"))
     return pairs.withColumn("found", F.coalesce(of_later, F.col("right_batch")))
 
