@@ -14,7 +14,8 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 # The kernels' tests run as plain Python, where an index out of bounds is an error; see tests/conftest.py.
 KERNELS := $(wildcard tests/kernel tests/policies tests/engine tests/profile/test_lossy.py \
 	tests/precision/test_simulator_kernel.py tests/precision/test_thinning.py \
-	tests/simulate/test_optimum_cache.py tests/simulate/test_skewed_repeating.py tests/bench)
+	tests/simulate/test_optimum_cache.py tests/simulate/test_optimum_join.py tests/simulate/test_distortion_tally.py \
+	tests/simulate/test_skewed_repeating.py tests/spark/test_archiver.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
 # The queries of tests are short: Java's second compiler would cost more than it gains.
 TEST_JAVA = $(WITH_JAVA) export SPARK_SUBMIT_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
