@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import numpy as np
 from hypothesis import strategies as st
 
-from penstock.engine import Join, Lookup
+from penstock.engine import Join, Lookup, footprint, lookup_kernel
+from penstock.engine.adapt import chooser, shadows
 from penstock.engine.join import Matches
-from tests.naive.choosing import ChoosingJoin, ChoosingLookup
+from tests.naive.choosing import RULES, ChoosingJoin, ChoosingLookup
 from tests.naive.join import TWO_WAY, NaiveJoin
 from tests.naive.lookup import NaiveLookup
 from tests.naive.policies import factory
-from tests.naive.tuning import TunedJoin, TunedLookup, is_tuned
 from tests.recount import recount
 
 
@@ -85,6 +85,28 @@ def listed(matches) -> list[tuple[int, tuple[int, ...]]]:
     ]
 
 
+def set_rules() -> None:
+    """Hand the constants of the package, as they are now, over to the twin of `auto`."""
+    for module in (shadows, chooser):
+        constants = {name: value for name, value in vars(module).items() if name.isupper()}
+        vars(RULES).update(constants)
+    RULES.ROOM, RULES.MOST_USES = footprint.ROOM, lookup_kernel.MOST_USES
+
+
+def chosen_from(engine: Join | Lookup) -> tuple | None:
+    """Return what an engine chooses from, what each costs, and the first, as its twin wants it."""
+    set_rules()
+    pilot = engine._pilot
+    if engine.chooser is not None:
+        tried = engine.chooser.candidates
+    elif str(pilot.asked) == "auto":
+        tried = (pilot.in_force,)
+    else:
+        return None
+    named = [(each.policy.name, each.params) for each in tried]
+    return named, [each.policy.cost for each in tried], tried.index(pilot.in_force)
+
+
 def assert_same_join(
     name: str,
     batches: Iterable[list[dict]],
@@ -105,15 +127,13 @@ def assert_same_join(
     returns its results in parts.
     """
     params = params or {}
+    real = Join(spec(name, params), budget, joins=joins, seed=seed, **options)
     streams_count = 1 + max(stream for join in joins for stream, _ in join)
     settings = {"joins": joins, "streams": streams_count, "seed": seed} | options
-    if name == "auto":
-        twin = ChoosingJoin(budget, split=params.get("split") != "no", **settings)
-    elif is_tuned(name, params):
-        twin = TunedJoin(name, params, budget, **settings)
+    if chosen_from(real):
+        twin = ChoosingJoin(*chosen_from(real), budget, **settings)
     else:
         twin = NaiveJoin(factory(name, joins=joins, **params), budget, **settings)
-    real = Join(spec(name, params), budget, joins=joins, seed=seed, **options)
     for number, batch in enumerate(batches):
         expected = twin.push(batch)
         if restore:
@@ -141,13 +161,11 @@ def assert_same_lookup(
 ) -> Lookup:
     """Push references into both engines; with `restore` save and restore between batches."""
     params = params or {}
-    if name == "auto":
-        twin = ChoosingLookup(budget, seed=seed)
-    elif is_tuned(name, params):
-        twin = TunedLookup(name, params, budget, seed=seed)
+    real = Lookup(spec(name, params), budget, seed=seed)
+    if chosen_from(real):
+        twin = ChoosingLookup(*chosen_from(real), budget, seed=seed)
     else:
         twin = NaiveLookup(factory(name, **params), budget, seed=seed)
-    real = Lookup(spec(name, params), budget, seed=seed)
     for batch in batches:
         expected = twin.push(batch)
         if restore:

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.engine import Join
-from penstock.engine.ledger import Ledger, digest
-from penstock.engine.shares import split_budget
+from penstock.engine.ledger import Ledger, digest, split_budget
 from penstock.kernel.shape import TWO_WAY
 from penstock.spark.runtime.labels import bucket_of
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from penstock import __version__, policies
 from penstock.cli import app
+from tests.marks import some
 from tests.patience import PATIENCE, until
 from tests.signals import handled
 
@@ -141,7 +142,10 @@ def test_both_layouts():
         assert report["policies"][0]["results"]["mean"] > 0
 
 
-@pytest.mark.parametrize("options", ["streams=3", "streams=4,pairs=true", "attributes=2"])
+SHAPES = ["streams=3", "streams=4,pairs=true", "attributes=2"]
+
+
+@pytest.mark.parametrize("options", some(SHAPES, SHAPES[1:2]))
 def test_many_streams_pairs_of_them_and_several_attributes(options):
     stream = ["--workload", f"gdj:{options}", "--length", "300", "--within", "30"]
     report = simulate(*stream, "--memory", "12", "--policy", "lru")

@@ -104,8 +104,8 @@ def test_auto_does_the_same_as_plain_python(make, request):
     compiled = take(make(budget=20, **given))
     asked = request.getfixturevalue("awaited")
     assert_same(take(make(budget=20, **given)), compiled)
-    assert not asked[0]["miniature"], "the engine's own kernel is compiled first"
-    assert any(terms["miniature"] for terms in asked)
+    assert not asked[0]["shadow"], "the engine's own kernel is compiled first"
+    assert any(terms["shadow"] for terms in asked)
 
 
 @compiled_only
@@ -237,7 +237,7 @@ def test_a_policy_that_has_no_name_elsewhere_is_compiled_here(no_compiler, monke
 
 
 @compiled_only
-def test_miniatures_whose_kernel_is_ready_start_no_process(no_compiler, monkeypatch):
+def test_shadow_caches_whose_kernel_is_ready_start_no_process(no_compiler, monkeypatch):
     engine = Join(budget=20, within=50)
     warm.prepare(Join(budget=20, within=50))
     monkeypatch.setattr(beside.subprocess, "Popen", no_process)

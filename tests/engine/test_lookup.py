@@ -102,8 +102,40 @@ def test_sizes_are_checked():
         cache.push([1])
     with pytest.raises(BadInput, match="one number per key"):
         cache.push([1, 2], size=[1])
-    with pytest.raises(BadInput, match="at least 1 byte, got 0"):
+    with pytest.raises(BadInput, match="size must be at least 1, got 0"):
         cache.push([1], size=[0])
+
+
+def test_goals_are_checked():
+    with pytest.raises(BadInput, match="goal must be one of hits, bytes, costs, got 'rows'"):
+        Lookup("lru", 10, goal="rows")
+    with pytest.raises(BadInput, match="goal='bytes' needs rows with sizes; pass sized=True"):
+        Lookup("lru", 10, goal="bytes")
+    with pytest.raises(BadInput, match="takes no cost; pass goal='costs'"):
+        Lookup("lru", 10).push([1], cost=[3])
+    cache = Lookup("lru", 10, goal="costs")
+    with pytest.raises(BadInput, match="needs what each row costs to fetch; pass cost="):
+        cache.push([1])
+    with pytest.raises(BadInput, match="cost must be at least 0, got -1"):
+        cache.push([1, 2], cost=[0, -1])
+    assert cache.misses == 0
+
+
+@pytest.mark.parametrize("goal", ["hits", "bytes", "costs"])
+def test_a_cache_in_bytes_goes_on_towards_its_goal_under_another_policy(goal):
+    drawn = np.random.default_rng(3).zipf(1.3, 3000) % 300
+    options = {"size": 20 + drawn % 7 * 90} | ({"cost": drawn % 5} if goal == "costs" else {})
+    cache = Lookup("lru", 40_000, goal=goal, in_bytes=True)
+    hit = cache.push(drawn, **options).hit
+    worth = {"hits": np.ones(3000, int), "bytes": options["size"]} | options
+    assert cache.attained == worth[goal if goal != "costs" else "cost"][hit].sum()
+    after = Lookup.restore(cache.save(), policy="gdsf")
+    recount(after)
+    assert after.goal == goal
+    assert after.attained == cache.attained
+    after.push(drawn, **options, emit=False)
+    recount(after)
+    assert after.used <= 40_000
 
 
 def test_a_row_larger_than_the_budget_is_used_and_not_kept():

@@ -37,7 +37,7 @@ def fail(*_):
 def test_the_terms_of_an_engine_are_those_of_its_kernel():
     engine = Join("fifo", 5, within=3, goal="rows", layout="split", sized=True)
     terms = json.loads(json.dumps(engine._terms()))
-    assert (terms.pop("engine"), terms.pop("bounded"), terms.pop("miniature")) == (
+    assert (terms.pop("engine"), terms.pop("bounded"), terms.pop("shadow")) == (
         "join",
         True,
         False,

@@ -53,7 +53,7 @@ def slots_of(index, entry, side, leg):
     apart=st.booleans(),
 )
 def test_lists_by_join_side_and_key(moves, apart):
-    """Leg 0 hangs in join 0 and leg 1 in join 1, so that a slot may hang in both.
+    """Leg 0 is listed in join 0 and leg 1 in join 1, so that a slot may be listed in both.
 
     The chains lie `apart`, or in the records of the held tuples as they do in a join.
     """

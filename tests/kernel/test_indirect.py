@@ -11,9 +11,13 @@ import pytest
 from penstock import policies
 from penstock.engine import Join, Lookup
 from penstock.kernel.policy import CACHING, JOINING
+from tests.marks import some
 from tests.recount import recount
 
 N = 300
+
+
+ROWS, SPLIT = {"goal": "rows"}, {"layout": "split"}
 
 
 def rows(seed):
@@ -21,16 +25,18 @@ def rows(seed):
     return random.integers(0, 2, N), random.zipf(1.4, N) % 60, np.arange(N)
 
 
-@pytest.mark.parametrize("policy", ["prob", "rate", "gdj", "life", "fifo"])
-@pytest.mark.parametrize("how", [{}, {"goal": "rows"}, {"layout": "split"}], ids=str)
-def test_a_join_is_the_same(policy, how):
-    if how and policy not in ("prob", "rate"):
-        pytest.skip("two policies tell")
+JOINS = [(policy, {}) for policy in ("prob", "rate", "gdj", "life", "fifo")]
+LIKEWISE = [(policy, how) for policy in ("prob", "rate") for how in (ROWS, SPLIT)]
+
+
+@pytest.mark.parametrize("kind", [*JOINS, *some(LIKEWISE, LIKEWISE[:2])], ids=str)
+def test_a_join_is_the_same(kind):
+    policy, how = kind
     direct, by_address = (Join(policy, 20, within=100, **how) for _ in range(2))
-    by_address.is_miniature = True
+    by_address.is_shadow = True
     side, key, time = rows(1)
-    for some in (slice(0, 120), slice(120, N)):
-        one, other = (each.push(side[some], key[some], time[some]) for each in (direct, by_address))
+    for part in (slice(0, 120), slice(120, N)):
+        one, other = (each.push(side[part], key[part], time[part]) for each in (direct, by_address))
         assert one.rows.tolist() == other.rows.tolist()
     recount(by_address)
     assert direct.held_rows.tolist() == by_address.held_rows.tolist()
@@ -42,7 +48,7 @@ def test_a_join_is_the_same(policy, how):
 @pytest.mark.parametrize("policy", ["lru", "lfu", "lhd", "s3fifo", "wtinylfu"])
 def test_a_cache_is_the_same(policy):
     direct, by_address = (Lookup(policy, 20) for _ in range(2))
-    by_address.is_miniature = True
+    by_address.is_shadow = True
     key = rows(2)[1]
     assert direct.push(key).hit.tolist() == by_address.push(key).hit.tolist()
     recount(by_address)
@@ -57,7 +63,7 @@ def test_every_policy_that_auto_tries_can_be_called_by_address(problem):
             engine = Join(family[0], 10, within=50)
         else:
             engine = Lookup(family[0], 10)
-        engine.is_miniature = True
+        engine.is_shadow = True
         if isinstance(engine, Join):
             engine.push(side[:100], key[:100], time[:100])
         else:

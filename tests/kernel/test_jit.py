@@ -174,6 +174,24 @@ def test_a_truncated_file_is_ignored_and_written_again(base, share):
 
 
 @compiled_only
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.25, 0.5, 0.75, 0.999])
+def test_a_file_with_a_flipped_bit_is_never_run_and_written_again(base, share):
+    make_adder(3)(4)
+    (path,) = base.rglob("*.nbc")
+    whole = path.read_bytes()
+    at = int(share * len(whole))
+    flipped = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+    path.write_bytes(flipped)
+    mending = make_adder(3)
+    assert mending(4) == 7
+    assert counted(mending) == (0, 1)
+    assert path.read_bytes() != flipped
+    mended = make_adder(3)
+    assert mended(4) == 7
+    assert counted(mended) == (1, 0)
+
+
+@compiled_only
 def test_what_another_process_finished_at_the_last_moment_is_not_compiled_again(base, monkeypatch):
     make_adder(6)(4)
     (path,) = base.rglob("*.nbc")

@@ -12,6 +12,7 @@ from penstock.kernel.jit import kernel
 from penstock.kernel.shape import TWO_WAY, Shape
 from penstock.kernel.slots import FOREVER, make_held
 from tests.kernel.draws import runs
+from tests.marks import long
 from tests.naive.policies.counts import ArrivalCounts
 from tests.naive.rng import mix
 from tests.naive.tuples import Tuple
@@ -92,6 +93,7 @@ def test_forgets_the_lightest_as_its_twin_where_many_keys_share_eight_places(key
     check(tuples, TWO_WAY, [min(cut, len(tuples))], scale=0)
 
 
+@long
 def test_counts_ever_new_keys_as_its_twin_until_weights_have_faded():
     # a table of about 1,060 places a join, and three half-lives of arrivals
     random = np.random.default_rng(12)

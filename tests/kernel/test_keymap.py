@@ -86,7 +86,7 @@ def test_finds_what_a_dictionary_finds(drawn):
 
 
 @given(drawn=operations(), entries=st.integers(ENTRIES, 40))
-def test_a_larger_table_knows_the_same(drawn, entries):
+def test_a_larger_table_finds_the_same(drawn, entries):
     ops, _, model = drawn
     buckets, keys, _ = run(ops)
     larger = keymap.make_buckets(entries, TABLES)
@@ -98,7 +98,7 @@ def test_a_larger_table_knows_the_same(drawn, entries):
 
 
 @given(chosen=st.lists(st.sampled_from(POOL), unique=True, max_size=ENTRIES))
-def test_filled_at_once_it_knows_every_key(chosen):
+def test_filled_at_once_it_finds_every_key(chosen):
     buckets, keys = narrow(), np.array(chosen, np.int64)
     keymap.fill(buckets, 0, keys, np.arange(len(keys)))
     found = [keymap.seek(buckets, 0, keys, np.int64(key)) for key in POOL]

@@ -92,7 +92,7 @@ def test_victims_are_those_of_the_twin(tuples, budget, always):
     assert run(tuples, budget, always) == expected(tuples, budget, always)
 
 
-def test_of_a_few_the_lowest_goes_and_a_lower_newcomer_is_refused():
+def test_of_a_few_the_lowest_is_evicted_and_a_lower_newcomer_rejected():
     # worths 5 3 4 that stay; 6 displaces 3, then 2 is refused, and 4 displaces the older 4
     tuples = [(5, 0), (3, 0), (4, 0), (6, 0), (2, 0), (4, 0)]
     assert run(tuples, 3) == [-2, -2, -2, 1, REJECT, 2]

@@ -35,7 +35,7 @@ def test_the_first_does_not_wait(tmp_path):
     assert not Turn(tmp_path / "it").had_to_wait
 
 
-def test_who_has_waited_long_enough_goes_on(tmp_path):
+def test_a_process_that_has_waited_long_enough_continues(tmp_path):
     with holder(tmp_path / "it") as process:
         assert Turn(tmp_path / "it", patience=0.05).had_to_wait
         process.communicate("\n")

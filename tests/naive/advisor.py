@@ -12,7 +12,7 @@ def live(times, within, weights):
 
 
 def weighted_fifo(rows, within, budget, barred=()):
-    """Return the weighted results of a join whose oldest row goes when the weights exceed a budget.
+    """Return the weighted results of a join that evicts its oldest row above a weighted budget.
 
     rows: (side, key, time, weight) in order. A row heavier than the budget is not kept, nor are
     those whose places are `barred`.

@@ -1,7 +1,7 @@
 """What a join owes, worked out by nested loops from the records of its archive.
 
 A record is a dict: `bucket`, `place`, `last` and `alone` as they are archived, and either `left` or
-`right`, a row (key, time, value), or neither: then it tells what became of a row that was archived
+`right`, a row (key, time, number), or neither: then it tells what became of a row that was archived
 before. Nothing here knows how the records came about.
 """
 
@@ -28,10 +28,11 @@ def was_found(one, other):
     return first["last"] is None or then["place"] <= first["last"]
 
 
-def owed(records, within, how):
+def owed(records, within, how, near=None):
     """Return what is to be added to the results, and what is to be taken away.
 
-    Both are multisets of (value of the left row, value of the right row), -1 for none.
+    Both are multisets of (number of the left row, number of the right row), -1 for none. In a band
+    join the numbers of two rows that match are at most `near` apart.
     """
     rows = settled_rows(records)
     lefts, rights = ([row for row in rows if row[side]] for side in ("left", "right"))
@@ -43,6 +44,7 @@ def owed(records, within, how):
         if a["bucket"] == b["bucket"]
         and a["left"][0] == b["right"][0]
         and low <= b["right"][1] - a["left"][1] <= high
+        and (near is None or abs(b["right"][2] - a["left"][2]) <= near)
         and not was_found(a, b)
     ]
     pairs = Counter((a["left"][2], b["right"][2]) for a, b in missed)

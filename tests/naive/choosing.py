@@ -1,367 +1,239 @@
-"""AUTO: candidates are tried in miniature while the engine runs, and the one who finds most rules.
+"""AUTO: challengers run in shadow caches beside the incumbent, and the best of them takes over.
 
-Written from the rules in docs/decisions/0021-auto.md, whose numbers the comments give. Shares with
-the package what the outcome is defined by, written out again: candidates, costs and constants.
-Miniatures are the naive engines themselves, and rows are seen one at a time instead of in batches.
+Written from docs/decisions/0021-auto.md. Constants and lists of policies are those of the package,
+handed over by the tests (`RULES`): what is checked here is the mechanism. Shadow caches are the
+naive engines themselves, and rows are seen one at a time instead of in batches.
 """
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
 from statistics import fmean, pstdev
+from types import SimpleNamespace
 
-from .join import TWO_WAY, NaiveJoin, split_budget
+from .join import TWO_WAY, NaiveJoin
 from .lookup import NaiveLookup
 from .policies import factory
-from .tuning import attained_with, in_sample, most_waiting, share_of
+from .rng import mix
 from .tuples import FOREVER, Tuple
 
-GDJ = [("gdj", {"percentile": part}) for part in (0.2, 0.0, 0.5, 0.9)]
-JOINING = [
-    [("rate", {}), ("rate", {"remains": True})],
-    [("prob", {})],
-    [("life", {})],
-    [("lba", {})],
-    GDJ,
-    [("clock", {"rho": rho}) for rho in (0.5, 0.1, 0.9)],
-    [("lru", {})],
-    [("fifo", {})],
-    [("rand", {})],
-    [("heeb", {})],
-]
-CACHING = [
-    *([(name, {})] for name in ("rate", "lru", "lfu", "wtinylfu", "s3fifo", "sieve", "lhd")),
-    GDJ,
-    [("heeb", {})],
-]
+RULES = SimpleNamespace()  # constants by their names; see tests/compare.py
 BY_ORDER = {"heeb"}  # policies that go by the order of keys
-COSTS = {"rate": 10, "prob": 2, "lba": 5, "gdj": 1.5, "lfu": 2, "wtinylfu": 2, "s3fifo": 2}
-COSTS |= {"life": 2, "lhd": 8, "heeb": 20}  # others: 1
-
-ROW_BYTES, SMALLEST = 100, 2
-FIRST, PART = 128, 32
-LOOKS, FEWEST, FADE, USUAL = 24, 4, 0.85, 0.2
-LEAD, SURE, MOST_DOUBT, EASE, HOME, TURN, BEHIND, DOUBT = (
-    0.02,
-    1.5,
-    8.0,
-    0.97,
-    0.01,
-    2048,
-    0.02,
-    3.0,
-)
-AWAKE, REST, BEGIN = 4, 8_000, 16_000
-ALLOWED, FREE, FIT, ROUND = 0.1, 1_000_000, 400_000, 4_000
-RECENT, CHANGED, STRANGE = 3, 0.25, 2.5
-HOT, HOT_LOOKS = 1 / 128, 64
-RING_FEWEST, RING_MOST, LATELY, ORDER_FEWEST = 1024, 1 << 20, 4096, 64
+ROW_BYTES = 100
+SALT = 0x5851F42D4C957F2D
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A policy with parameters, in one memory (no shares) or in one per stream."""
-
-    family: int
-    name: str
-    params: dict = field(hash=False)
-    shares: tuple | None = None
-
-    @property
-    def by_order(self):
-        return self.name in BY_ORDER
-
-    @property
-    def cost(self):
-        return COSTS.get(self.name, 1)
-
-    def is_neighbour_of(self, other):
-        if self.family != other.family:
-            return False
-        same = self.params == other.params
-        if self.shares == other.shares:
-            return not same
-        return same and one_step(self.shares, other.shares)
+def share_of(rows):
+    return min(1.0, RULES.ROOM / rows)
 
 
-def one_step(one, two):
-    """Tell whether two layouts follow each other: one memory, even shares, 15 % to a side, ..."""
-    if one is None or two is None:
-        return len(set(one or two)) == 1
-    return round(abs(one[0] - two[0]), 6) <= 0.15
+def in_sample(key, share):
+    """Tell whether the hash of a key, as a number from 0 to 1, falls below the share."""
+    return (mix((key % 2**64) ^ SALT) >> 11) < round(share * 2**53)
 
 
-def candidates(families, layouts):
-    """List families in the first layout, then each member in all of the others."""
-    whole = [
-        Candidate(number, name, params, layouts[0])
-        for number, family in enumerate(families)
-        for name, params in family
-    ]
-    others = [
-        Candidate(each.family, each.name, each.params, shares)
-        for each in whole
-        for shares in layouts[1:]
-    ]
-    return whole + others
-
-
-def layouts_of(streams):
-    if streams == 2:
-        return [(0.2, 0.8), (0.35, 0.65), (0.5, 0.5), (0.65, 0.35), (0.8, 0.2)]
-    return [(1 / streams,) * streams]
+def attained_with(engine, rows):
+    """Return how much of its goal an engine finds in some rows."""
+    before = engine.attained
+    engine.push(rows)
+    return engine.attained - before
 
 
 def ring_room(rows):
     """Four times as many rows as the budget has, but not very few, and of many rows a fourth."""
-    return min(max(RING_FEWEST, min(4 * rows, 16_384), rows // 4), RING_MOST)
+    some = max(RULES.RING_FEWEST, min(4 * rows, RULES.RING_SOME), rows // RULES.RING_PART)
+    return min(some, RULES.RING_MOST)
 
 
 class Chooser:
-    """Shows sampled rows to the miniatures; `saw` tells whether another candidate is to rule.
+    """Shows sampled rows to shadow caches; `saw` tells whether another policy takes over.
 
-    `make` returns the miniature of a candidate, `key_of` the key of a row.
+    `tried` are pairs of name and parameters, `costs` what a row costs each of them. `make` returns
+    the shadow cache of one of them, `key_of` the key of a row.
     """
 
-    def __init__(self, candidates, rows, make, key_of, alike):
-        self.candidates, self.room = candidates, ring_room(rows)
-        share = share_of(rows)
-        self.share, self.most = share, most_waiting(rows)
-        self.stands_in = alike and share >= 1  # the engine, for the miniature of who rules
-        self.make, self.key_of = make, key_of
-        self.choice = 0
-        self.ring = []
-        self.waiting = []
+    def __init__(self, tried, costs, start, rows, make, key_of):
+        self.tried, self.costs, self.make, self.key_of = tried, costs, make, key_of
+        self.share, self.room = share_of(rows), ring_room(rows)
+        self.memory = min(rows, RULES.ROOM)
+        self.start, self.choice, self.before = start, start, None
+        self.ring, self.sample, self.own, self.count = [], [], [], 0
         self.hot = set()
-        self.seen = self.looked = self.changed_at = self.results = 0
-        self.found = []  # for each remembered look: candidate -> results
-        self.own = []  # for each remembered look: the engine's results for a sampled row
-        self.slept_since = {}  # candidate -> when it was put to sleep
-        self.earned = self.spent = 0.0
-        self.ruled, self.doubt = FEWEST, 1.0  # looks since it rules, how much others are doubted
-        self.missed = 0  # sampled rows, since they rest
-        self.minis = {number: None for number in self._firsts() if not self[number].by_order}
-
-    def __getitem__(self, number):
-        return self.candidates[number]
+        self.seen = self.looks = self.trial = self.results = self.switches = 0
+        self.shadows = {}  # number -> engine
+        self.alive = []  # challengers in the trial
+        self.leads = {}  # number -> (weight, rows, base, lead) of each look
+        self.whole, self.real = (0, 0), (0, 0)
+        self.funds, self.doubt = RULES.FREE, 1.0
 
     @property
     def in_force(self):
-        return self[self.choice]
+        return self.tried[self.choice]
 
     def saw(self, rows, results):
-        """Take rows that arrived together, if only one; `results` the engine has found so far.
-
-        Returns whether a look was taken, and whether another candidate is to rule.
-        """
+        """Take rows that arrived together, if only one; `results` the engine has found so far."""
         self.ring = (self.ring + rows)[-self.room :]
-        self.waiting += self._sampled(rows)
-        if len(self.waiting) < min(max(FIRST, self.seen // PART), self.most):  # 1
-            return False, False
-        before = self.choice
-        self._look(results)
-        self.waiting = []
-        return True, self.choice != before
+        sampled = self._sampled(rows)
+        self.sample = (self.sample + sampled)[-RULES.WARM :]
+        self.count += len(sampled)
+        if self.count < self._need():
+            return False
+        count, self.count = self.count, 0
+        own, self.results = results - self.results, results
+        changed = self._look(count, own)
+        if self.share < 1 and (math.log2(self.looks).is_integer() or self.looks % 64 == 0):
+            self.hot = hot_keys([self.key_of(row) for row in self.ring])
+        return changed
 
     def _sampled(self, rows):
         if self.share >= 1:
             return list(rows)
-        keys = map(self.key_of, rows)
         return [
             row
-            for row, key in zip(rows, keys, strict=True)
-            if in_sample(key, self.share) and key not in self.hot
+            for row in rows
+            if in_sample(self.key_of(row), self.share) and self.key_of(row) not in self.hot
         ]
 
-    # 2. A look
+    def _need(self):
+        most = RULES.LONGEST
+        if not self.alive:
+            most = max(most, int(RULES.REST * self.share / self.costs[self.choice]))
+        return max(RULES.FIRST, min(self.seen // RULES.PART, most))
 
-    def _look(self, results):
-        self.seen += len(self.waiting)
-        self.looked += 1
-        self.doubt = 1 + (self.doubt - 1) * EASE
-        self.earned += self.in_force.cost * len(self.waiting) / self.share
-        self.own = [*self.own, (results - self.results) / len(self.waiting)][-LOOKS:]
-        own, self.results = results - self.results, results
-        changed = self._has_changed()
-        if self._are_resting(changed):
-            self.missed += len(self.waiting)
-            return
-        self._catch_up()
-        found = {number: self._show(number, self.waiting) for number in self._shown()}
-        if self.stands_in:
-            found[self.choice] = own
-        self.found = [*self.found, found][-LOOKS:]
-        if not changed:
-            self._follow()
-        self._put_to_sleep()
-        if changed:
-            self._start_over()
-        else:
-            self._wake_some()
-        self._find_hot_keys()
+    def _last(self, count):
+        return (self.sample if self.share < 1 else self.ring)[-count:]
 
-    def _shown(self):
-        """List who has a miniature."""
-        return sorted(self.minis.keys() - ({self.choice} if self.stands_in else set()))
+    def _look(self, count, own):
+        self.seen += count
+        self.looks += 1
+        self.funds += RULES.SPEND * self.costs[self.choice] * count / self.share
+        by_order = [number for number, (name, _) in enumerate(self.tried) if name in BY_ORDER]
+        if self.looks == 1 and by_order and self.choice not in by_order:
+            if self._is_welcome(by_order[0]):
+                self._take_over(by_order[0])
+                return True
+        if self._is_another_stream(own / count):
+            self._begin(0)
+        elif self.alive:
+            self._compare(self._last(count), own)
+            if self._follow():
+                return True
+            if self.trial % RULES.ROUND == 0:
+                self._halve()
+        elif self.funds >= 0 and self.seen >= self.memory:
+            self._begin(0.5)
+        return False
 
-    def _show(self, number, rows):
-        if self.minis[number] is None:
-            self.minis[number] = self.make(self[number])
-        self.spent += self[number].cost * len(rows)
-        return attained_with(self.minis[number], rows)
+    def _is_another_stream(self, own):
+        self.own = [*self.own, own][-RULES.LOOKS :]
+        before, recent = self.own[: -RULES.RECENT], self.own[-RULES.RECENT :]
+        if len(before) < 2 * RULES.RECENT:
+            return False
+        far = max(RULES.CHANGED * fmean(before), RULES.STRANGE * pstdev(before))
+        more = all(each - fmean(before) > far for each in recent)
+        less = all(fmean(before) - each > far for each in recent)
+        if more or less:
+            self.own = recent
+        return more or less
 
-    # 3 and 4. Comparing
-
-    def _compared(self, number):
-        """Return by which share of its results it is ahead of the one in force, and the error."""
-        common = [
-            (FADE**age, look[number] - look[self.choice], look[self.choice])
-            for age, look in enumerate(reversed(self.found))
-            if number in look and self.choice in look
-        ]
-        if len(common) < FEWEST:
-            return None
-        total = max(1, sum(weight * other for weight, _, other in common))
-        lead = sum(weight * more for weight, more, _ in common)
-        mean = lead / sum(weight for weight, _, _ in common)
-        spread = sum((weight * (more - mean)) ** 2 for weight, more, _ in common)
-        spread *= len(common) / max(len(common) - 1, 1)
-        return lead / total, math.sqrt(spread) / total
-
-    def _follow(self):
-        self.ruled += 1
-        if self.ruled < FEWEST:
-            return
-        turn = TURN / self.seen if self.share < 1 else 0
-        promises = {}
-        for number in sorted(self.minis):
-            compared = self._compared(number)
-            if compared is None or number == self.choice:
-                continue
-            share, error = compared
-            promise = share * USUAL**2 / (USUAL**2 + error**2)
-            if number == 0:
-                follows = share > max(HOME, turn)
-            else:
-                follows = promise > max(LEAD * self.doubt, turn)
-                follows &= share > SURE * self.doubt * error
-            if follows:
-                promises[number] = promise
-        if promises:
-            before, self.choice = self.choice, max(promises, key=promises.get)  # first of equals
-            if self.stands_in:
-                self._show(before, self._sampled(self.ring)[-LATELY:])
-                self.minis[self.choice] = None
-            self.ruled = 0
-            if self.choice == 0:
-                self.doubt = min(2 * self.doubt, MOST_DOUBT)
-
-    def _put_to_sleep(self):
-        compared = {number: self._compared(number) or (0.0, 0.0) for number in sorted(self.minis)}
-        lowest = sorted(compared, key=lambda number: compared[number][0])
-        crowded = self.seen - self.changed_at > BEGIN
-        for place, number in enumerate(lowest):
-            share, error = compared[number]
-            spare = crowded and place < len(lowest) - AWAKE
-            if number not in (0, self.choice) and (spare or share < -BEHIND - DOUBT * error):
-                del self.minis[number]
-                self.slept_since[number] = self.seen
-
-    # 5. Waking
-
-    def _firsts(self):
-        """List the first candidate of every family."""
-        families = [each.family for each in self.candidates]
-        return [families.index(family) for family in sorted(set(families))]
-
-    def _wake_some(self):
-        firsts = self._firsts()
-        for number in firsts:
-            if self[number].by_order and number not in self.minis and self._may_wake(number):
-                self._wake(number)
-        if len(self.minis) >= AWAKE:
-            return
-        rested = [
+    def _begin(self, kept):
+        for number, looks in self.leads.items():
+            self.leads[number] = [(weight * kept, *rest) for weight, *rest in looks if kept]
+        self.whole, self.trial = (0, 0), 0
+        self.alive = [
             number
-            for number in range(len(self.candidates))
-            if number not in self.minis
-            and self._may_wake(number)
-            and (number in firsts or self[number].is_neighbour_of(self.in_force))
+            for number in range(len(self.tried))
+            if number != self.choice and self._is_welcome(number)
         ]
-        if rested:
-            self._wake(min(rested, key=lambda number: self.slept_since.get(number, -math.inf)))
-
-    def _may_wake(self, number):
-        rested = self.seen - self.slept_since.get(number, -math.inf) >= REST
-        return rested and self._is_welcome(number)
+        for number in sorted([*self.alive, *([self.choice] if self.share < 1 else [])]):
+            if number not in self.shadows:
+                self.shadows[number] = self.make(self.tried[number])
+                self._show(number, self._last(RULES.WARM))
+                if self.tried[number][0] in BY_ORDER:
+                    self.funds -= RULES.FIT
 
     def _is_welcome(self, number):
-        if not self[number].by_order:
+        if self.tried[number][0] not in BY_ORDER:
             return True
-        keys = [self.key_of(row) for row in self.ring]
-        return self.share >= 1 and self._can_pay(FIT) and look_ordered(keys)
+        return self.share >= 1 and look_ordered([self.key_of(row) for row in self.ring])
 
-    def _wake(self, number):
-        self.minis[number] = None
-        self._show(number, self._sampled(self.ring)[-LATELY:])
-        if self[number].by_order:
-            self.spent += FIT
+    def _show(self, number, rows):
+        self.funds -= RULES.SHOWN + self.costs[number] * len(rows)
+        return attained_with(self.shadows[number], rows)
 
-    def _start_over(self):
-        self.found = self.found[-RECENT:]
-        self.slept_since = {}
-        for number in self._firsts():
-            if number not in self.minis and self._can_pay_rounds(1) and self._is_welcome(number):
-                self._wake(number)
+    def _compare(self, rows, own):
+        self.trial += 1
+        base = own
+        if self.share < 1:
+            base = self._show(self.choice, rows)
+            self.whole = self.whole[0] + own, self.whole[1] + base
+        for number in self.alive:
+            beside = base
+            if number == self.before and min(self.real) > 0:
+                beside = own * self.real[1] / self.real[0]
+            lead = self._show(number, rows) - beside
+            self.leads.setdefault(number, []).append((1.0, len(rows), beside, lead))
 
-    # 6. A change
+    def _evidence(self, number):
+        """Return weighted sums of looks, rows, base and lead, and the error of the lead."""
+        looks = self.leads.get(number, [])
+        count = sum(weight for weight, *_ in looks)
+        rows, base, lead = (sum(look[0] * look[place] for look in looks) for place in (1, 2, 3))
+        squares = sum(weight * more**2 for weight, _, _, more in looks)
+        spread = max(squares - lead**2 / (count + 1), 0)
+        return count, rows, max(base, 1), lead, math.sqrt(spread * (count + 1) / max(count, 1))
 
-    def _has_changed(self):
-        before, recent = self.own[:-RECENT], self.own[-RECENT:]
-        if len(before) < 2 * RECENT:
+    def _follow(self):
+        worth = {}
+        for number in self.alive:
+            looks, rows, base, lead, error = self._evidence(number)
+            turn = self.doubt * RULES.TURN * self.memory * base / max(rows, 1)
+            if self._only_retunes(number):
+                turn = 0
+            expected = number == self.start and self.share >= 1
+            expected |= self.tried[number][0] in BY_ORDER
+            sure = RULES.BACK if expected else RULES.SURE
+            if looks >= RULES.FEWEST and lead > turn + sure * error:
+                worth[number] = lead / base
+        if not worth:
             return False
-        mean = fmean(before)
-        far = max(CHANGED * mean, STRANGE * pstdev(before))
-        more = [each - mean > far for each in recent]
-        less = [mean - each > far for each in recent]
-        if not (all(more) or all(less)):
-            return False
-        self.own, self.changed_at = recent, self.seen
+        near = [number for number in worth if worth[number] >= max(worth.values()) - RULES.NEAR]
+        choice = min(near, key=lambda number: (self.costs[number], -worth[number]))
+        if choice == self.before:
+            self.doubt = min(2 * self.doubt, RULES.MOST_DOUBT)
+        self._take_over(choice)
         return True
 
-    # 7. Cost
+    def _take_over(self, choice):
+        self.real, self.choice, self.before = self.whole, choice, self.choice
+        self.switches += 1
+        if self.share >= 1:
+            self.shadows.pop(choice, None)
+        self._begin(0)
 
-    def _can_pay(self, cost):
-        return self.spent + cost <= FREE + ALLOWED * self.earned
+    def _only_retunes(self, number):
+        return self.tried[number][0] == self.in_force[0] and self.in_force[0] in ("gdj", "clock")
 
-    def _can_pay_rounds(self, count):
-        return self._can_pay(count * ROUND * sum(self[number].cost for number in self._shown()))
+    def _halve(self):
+        def share(number):
+            _, _, base, lead, _ = self._evidence(number)
+            return lead / base
 
-    def _are_resting(self, changed):
-        """Tell whether there is too little: a round is kept back, unless somebody is new."""
-        rounds = 1 if self.ruled >= FEWEST else 0
-        if self.missed and not changed:
-            rounds += 1
-        return not self._can_pay_rounds(rounds)
-
-    def _catch_up(self):
-        if self.missed:
-            known = self._sampled(self.ring)
-            known = known[: max(0, len(known) - len(self.waiting))][-LATELY:]
-            for number in self._shown():
-                self._show(number, known[-self.missed :])
-            self.missed = 0
-
-    # 8. Hot keys
-
-    def _find_hot_keys(self):
-        if self.share < 1 and (math.log2(self.looked).is_integer() or self.looked % HOT_LOOKS == 0):
-            self.hot = hot_keys([self.key_of(row) for row in self.ring])
+        ranked = sorted(self.alive, key=share, reverse=True)
+        kept = ranked[: (len(ranked) + 1) // 2]
+        if len(ranked) == 1:
+            _, _, _, lead, error = self._evidence(ranked[0])
+            kept = ranked if lead > error else []
+        for number in set(self.alive) - set(kept):
+            del self.shadows[number]
+        self.alive = sorted(kept)
+        if not kept:
+            self.shadows = {}
+            self.doubt = max(1, self.doubt / 2)
 
 
 def hot_keys(keys):
     """Return the keys with more than their part of the rows."""
-    return {key for key, count in Counter(keys).items() if count > HOT * len(keys)}
+    return {key for key, count in Counter(keys).items() if count > RULES.HOT * len(keys)}
 
 
 def cold_share(held, hot):
@@ -371,7 +243,7 @@ def cold_share(held, hot):
 
 def look_ordered(keys):
     """Tell whether keys 4 rows apart are nearer to each other than keys half a ring apart."""
-    if len(keys) < ORDER_FEWEST:
+    if len(keys) < RULES.ORDER_FEWEST:
         return False
     near = [abs(keys[place] - keys[place - 4]) for place in range(4, len(keys))]
     far = [abs(keys[place] - keys[place - len(keys) // 2]) for place in range(len(keys))]
@@ -379,66 +251,37 @@ def look_ordered(keys):
     return bool(near and far) and fmean(near) < 0.6 * fmean(far)
 
 
-def moved(used, budgets, targets):
-    """Return the sizes of memories, one step nearer to their targets (9)."""
-    step = max(1, sum(targets) // 16)
-    after, spare, room = list(targets), sum(targets), 0
-    for lane, target in enumerate(targets):
-        if used[lane] > target:
-            after[lane] = max(target, min(budgets[lane], used[lane]) - step)
-            spare -= max(used[lane], after[lane])
-        else:
-            spare -= used[lane]
-            room += target - used[lane]
-    if spare < room:
-        for lane, target in enumerate(targets):
-            if used[lane] <= target:
-                after[lane] = used[lane] + spare * (target - used[lane]) // room
-    return after
+def first_key(row):
+    return row["keys"][0]
 
 
 class ChoosingJoin(NaiveJoin):
-    """A join with `policy="auto"`; too small a budget has no chooser."""
+    """A join with `policy="auto"`, or whose policy has parameters that are; `tried` and `costs`
+    are what is chosen from. Too small a budget has no chooser.
+    """
 
-    def __init__(self, budget, *, joins, streams, split=True, layout="unified", **options):
-        first = factory(JOINING[0][0][0], joins=joins)
+    def __init__(self, tried, costs, start, budget, *, joins, streams, **options):
         self.options = options | {"joins": joins, "streams": streams}
-        super().__init__(first, budget, layout=layout, **self.options)
-        self.total, self.targets = budget, [lane.budget for lane in self.lanes]
+        name, params = tried[start]
+        super().__init__(factory(name, joins=joins, **params), budget, **self.options)
         self.entered = []  # (tuple, its row)
         self.times = {}  # row number -> time as given
         self.chooser = None
         rows = max(1, budget // ROW_BYTES) if self.sized else budget
-        if rows < SMALLEST:
-            return
-        layouts = [None]
-        if layout == "split":
-            layouts = [tuple(rows / budget for rows in self.targets)]
-        elif split:
-            layouts += layouts_of(streams)
-        families = [[one for one in family if self._is_defined(*one)] for family in JOINING]
-        self.share, self.small_scale = share_of(rows), max(1, round(rows * share_of(rows)))
-        self.chooser = Chooser(
-            candidates(families, layouts), rows, self._miniature, first_key, alike=True
-        )
+        if rows >= RULES.SMALLEST:
+            self.small_scale = max(1, round(rows * share_of(rows)))
+            self.chooser = Chooser(tried, costs, start, rows, self._shadow, first_key)
 
-    def _is_defined(self, name, params):
-        return self.within is not None or (name != "life" and "remains" not in params)
-
-    def _miniature(self, candidate):
+    def _shadow(self, chosen):
+        name, params = chosen
+        share = self.chooser.share
         cold = cold_share([t.keys[0] for t in self.held], self.chooser.hot)
-        rows = [max(1, round(part * self.share * cold)) for part in self._parts(candidate)]
+        rows = [max(1, round(lane.budget * share * cold)) for lane in self.lanes]
         small = self.options | {"drop": 0.0, "shares": [part / sum(rows) for part in rows]}
-        small["layout"] = "unified" if candidate.shares is None else "split"
         if self.window == "count":
-            small["within"] = max(1, round(self.within * self.share))
-        policy = factory(candidate.name, joins=self.joins, **candidate.params)
+            small["within"] = max(1, round(self.within * share))
+        policy = factory(name, joins=self.joins, **params)
         return NaiveJoin(policy, sum(rows), scale=self.small_scale, **small)
-
-    def _parts(self, candidate):
-        if candidate.shares is None:
-            return [self.total]
-        return split_budget(self.total, self.streams, candidate.shares)
 
     def _enter(self, number, row):
         t = super()._enter(number, row)
@@ -460,31 +303,18 @@ class ChoosingJoin(NaiveJoin):
         self.entered = []
         if self.chooser is None or not rows:
             return
-        looked, other = self.chooser.saw(rows, self.attained)
-        if other:
-            self._take_over(self.chooser.in_force)
-        if looked:
-            self._move_lanes()
+        before = self.chooser.in_force[0]
+        if self.chooser.saw(rows, self.attained):
+            self._take_over(before, *self.chooser.in_force)
 
-    # 9. Taking over
-
-    def _take_over(self, candidate):
-        self.targets = self._parts(candidate)
-        make = factory(candidate.name, joins=self.joins, **candidate.params)
-        self.lanes = self._make_lanes(make, self.targets)
-        for lane in self.lanes:
-            lane.budget = self._used(lane)
-        self._move_lanes()
+    def _take_over(self, before, name, params):
+        if name == before and hasattr(self.lanes[0].policy, "retune"):
+            for lane in self.lanes:
+                lane.policy.retune(**params)
+            return
+        make = factory(name, joins=self.joins, **params)
+        self.lanes = self._make_lanes(make, [lane.budget for lane in self.lanes])
         self._live_again()
-
-    def _move_lanes(self):
-        used = [self._used(lane) for lane in self.lanes]
-        budgets = moved(used, [lane.budget for lane in self.lanes], self.targets)
-        if any(
-            lane.budget != target for lane, target in zip(self.lanes, self.targets, strict=True)
-        ):
-            for lane, budget in zip(self.lanes, budgets, strict=True):
-                lane.budget = budget
 
     def _live_again(self):
         """Tell the new policies of the rows in the ring, and of those held, each in its time."""
@@ -510,45 +340,58 @@ class ChoosingJoin(NaiveJoin):
                 self._lane(held).policy.match(held, now)
 
 
-def first_key(row):
-    return row["keys"][0]
-
-
 class ChoosingLookup(NaiveLookup):
-    """A cache with `policy="auto"`; too small a budget has no chooser."""
+    """A cache with `policy="auto"`, or whose policy has parameters that are."""
 
-    def __init__(self, budget, *, seed=0):
-        super().__init__(factory("rate"), budget, seed=seed)
+    def __init__(self, tried, costs, start, budget, *, seed=0):
+        name, params = tried[start]
+        super().__init__(factory(name, **params), budget, seed=seed)
         self.seed = seed
+        self.last, self.uses = {}, {}  # by key: its last reference, and hits since it is held
         self.chooser = None
-        if budget >= SMALLEST:
+        if budget >= RULES.SMALLEST:
             small = max(1, round(budget * share_of(budget)))
             self.chooser = Chooser(
-                candidates(CACHING, [None]),
+                tried,
+                costs,
+                start,
                 budget,
-                lambda each: NaiveLookup(factory(each.name, **each.params), small),
+                lambda chosen: NaiveLookup(factory(chosen[0], **chosen[1]), small),
                 lambda key: key,
-                alike=False,
             )
 
-    def _look_up(self, key, size):
-        hit = super()._look_up(key, size)
+    def _look_up(self, key, size, price):
+        hit = super()._look_up(key, size, price)
+        self.last[key] = self.counters["arrived"] - 1
+        self.uses[key] = min(self.uses[key] + 1, RULES.MOST_USES) if hit else 0
         if self.chooser is not None:
-            _, other = self.chooser.saw([key], self.attained)
-            if other:
-                self._take_over(self.chooser.in_force)
+            before = self.chooser.in_force[0]
+            if self.chooser.saw([key], self.attained):
+                self._take_over(before, *self.chooser.in_force)
         return hit
 
-    def _take_over(self, candidate):
-        """Let the new policy live through the references in the ring."""
-        self.policy = factory(candidate.name, **candidate.params)(self.seed, self.budget)
+    def discard(self, keys):
+        for shadow in self.chooser.shadows.values() if self.chooser else ():
+            shadow.discard(keys)
+        return super().discard(keys)
+
+    def _take_over(self, before, name, params):
+        """Tell the new policy of the uses of older rows, then of the references in the ring."""
+        if name == before and hasattr(self.policy, "retune"):
+            self.policy.retune(**params)
+            return
+        self.policy = factory(name, **params)(self.seed, self.budget)
         self.policy.caching = True
         ring = self.chooser.ring
         first = self.counters["arrived"] - len(ring)
-        held = {t.keys[0]: t for t in self.held}
-        for t in self.held:
+        for t in sorted(self.held, key=lambda t: self.last[t.keys[0]]):
+            key = t.keys[0]
             if t.time < first:
-                self.policy.insert(t, first)
+                now = min(self.last[key], first)
+                for use in range(1 + self.uses[key]):
+                    self.policy.arrive(Tuple(1, (key,), now, FOREVER, now), now)
+                    self.policy.match(t, now) if use else self.policy.insert(t, now)
+        held = {t.keys[0]: t for t in self.held}
         for now, key in enumerate(ring, start=first):
             self.policy.arrive(Tuple(1, (key,), now, FOREVER, now), now)
             if key in held and held[key].time == now:

@@ -7,7 +7,7 @@ score is
 
     H = B(1) L(1) + sum over d >= 2 of (B(d) - B(d - 1)) L(d) = sum over d >= 1 of gain(d) L(d),
 
-here cut off after a horizon; the lowest H goes.
+here cut off after a horizon; the lowest H is evicted.
 
 Source: Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005): lemma 1,
 corollary 1, section 5.3 and table 1.

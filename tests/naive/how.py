@@ -158,8 +158,11 @@ class NaiveHow(NaiveJoin):
 # Nested loops
 
 
-def exact_pairs(rows, within):
-    """Return the (left, right) numbers of all rows that match; `rows` are (number, row)."""
+def exact_pairs(rows, within, near=None):
+    """Return the (left, right) numbers of all rows that match; `rows` are (number, row).
+
+    In a band join rows have a value, of which two that match are at most `near` apart.
+    """
     lefts, rights = ([(n, r) for n, r in rows if r["stream"] == side] for side in (0, 1))
     low, high = bounds_of(within) or (-FOREVER, FOREVER)
     return [
@@ -168,12 +171,13 @@ def exact_pairs(rows, within):
         if left["keys"] is not None
         and left["keys"] == right["keys"]
         and low <= right["time"] - left["time"] <= high
+        and (near is None or abs(right["value"] - left["value"]) <= near)
     ]
 
 
-def exact_results(rows, within, how):
+def exact_results(rows, within, how, near=None):
     """Return the results of a join with match="all" and memory enough."""
-    pairs = exact_pairs(rows, within)
+    pairs = exact_pairs(rows, within, near)
     lefts, rights = ([n for n, row in rows if row["stream"] == side] for side in (0, 1))
     paired_left, paired_right = {a for a, _ in pairs}, {b for _, b in pairs}
     alone_left = [(n, NO_PARTNER) for n in lefts if n not in paired_left]

@@ -1,6 +1,6 @@
 """The join of streams inside a budget, one arrival at a time, by scanning all that is held.
 
-An arrival first lets the dead leave, then meets the held tuples of the other streams, then asks
+An arrival first expires tuples, then meets the held tuples of the other streams, then asks
 the policy of its lane for room. A lane is a pool of memory with its own policy: one for all
 streams (unified) or one per stream (split).
 
@@ -234,11 +234,11 @@ class NaiveJoin:
     def _deadline(self, start):
         return FOREVER if self.within is None else min(FOREVER, start + self.within)
 
-    # 1. The dead leave
+    # 1. Tuples expire
 
     def _expire(self, clock, candidates):
-        dead = [t for t in candidates if t.deadline < clock]
-        for t in sorted(dead, key=lambda t: t.deadline):  # stable: then order of insertion
+        expired = [t for t in candidates if t.deadline < clock]
+        for t in sorted(expired, key=lambda t: t.deadline):  # stable: then order of insertion
             self._drop(t)
             self.counters["expired"][t.stream] += 1
 

@@ -12,7 +12,7 @@ from .tuples import FOREVER, Tuple
 class NaiveLookup:
     """A cache of `budget` keys (None: no limit), or bytes; `push` keys, get hits."""
 
-    def __init__(self, policy_factory, budget, seed=0, sized=False):
+    def __init__(self, policy_factory, budget, seed=0, sized=False, goal="hits"):
         rows = budget
         if sized and budget is not None:
             rows = max(1, budget // 100)
@@ -20,25 +20,28 @@ class NaiveLookup:
         self.policy.caching = True
         self.budget = budget
         self.sized = sized
+        self.goal = goal
+        self.saved = 0  # what the hits were worth
         self.held = []  # in order of insertion
         self.counters = dict.fromkeys(("arrived", "hits", "misses", "evicted", "rejected"), 0)
 
     @property
     def attained(self):
         """How much was found so far of what the goal is."""
-        return self.counters["hits"]
+        return self.saved
 
     @property
     def resident(self):
         return [t.keys[0] for t in self.held]
 
-    def push(self, keys, sizes=None):
+    def push(self, keys, sizes=None, costs=None):
         """Look every key up, in order; return for each whether it was a hit."""
         sizes = sizes if self.sized else [1] * len(keys)
-        return [self._look_up(key, size) for key, size in zip(keys, sizes, strict=True)]
+        prices = {"hits": [1] * len(keys), "bytes": sizes, "costs": costs}[self.goal]
+        return [self._look_up(*each) for each in zip(keys, sizes, prices, strict=True)]
 
     def discard(self, keys):
-        """Let keys go; return for each whether it was held."""
+        """Discard keys; return for each whether it was held."""
         return [self._let_go(key) for key in keys]
 
     def _let_go(self, key):
@@ -48,17 +51,18 @@ class NaiveLookup:
             self.held.remove(found)
         return found is not None
 
-    def _look_up(self, key, size):
+    def _look_up(self, key, size, price):
         now = self.counters["arrived"]
         self.counters["arrived"] += 1
         self.policy.arrive(Tuple(1, (key,), now, FOREVER, now), now)
         found = next((t for t in self.held if t.keys[0] == key), None)
         if found is not None:
             self.counters["hits"] += 1
+            self.saved += price
             self.policy.match(found, now)
             return True
         self.counters["misses"] += 1
-        self._offer(Tuple(0, (key,), now, FOREVER, now, size), now)
+        self._offer(Tuple(0, (key,), now, FOREVER, now, size, price), now)
         return False
 
     def _offer(self, t, now):

@@ -52,7 +52,7 @@ class Standings:
         return changed
 
     def leave(self, t):
-        """Let a held tuple go; return those that became the newest."""
+        """Remove a held tuple; return those that became the newest."""
         if t in self.spent:
             self.spent.remove(t)
         all_peers = [self.peers(t, number) for number in self.joins_of(t)]

@@ -1,7 +1,7 @@
 """The discrete-time experiments: one R and one S tuple a step, a memory, and a score to keep by.
 
 Source: Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005), sections 3
-and 8. At equal scores the older tuple goes, and R before S.
+and 8. At equal scores the older tuple is evicted, and R before S.
 """
 
 

@@ -278,7 +278,7 @@ def test_the_policy_samples_a_large_memory():
 
 
 def blind(rng, models):
-    """RAND, but what the other stream's window has passed goes first."""
+    """RAND, but what the other stream's window has passed is evicted first."""
     dead = drift_score(models, forever())
     return lambda side, v, history: rng.random() + (dead(side, v, history) > 0)
 

@@ -269,12 +269,12 @@ def test_clock_exp_depreciates_by_the_rate():
 def test_sieve_hand_stays_where_it_took_the_last_victim():
     lookup = NaiveLookup(factory("sieve"), 3)
     lookup.push([1, 2, 3, 1, 2, 4])
-    # 1 and 2 were used and are spared, 3 goes and was the newest: begin at the oldest again
+    # 1 and 2 were used and are spared, 3 is evicted and was the newest: begin at the oldest again
     assert lookup.resident == [1, 2, 4]
     assert lookup.policy.hand is None
-    lookup.push([5])  # their marks are spent: 1 goes and the hand stands at 2
+    lookup.push([5])  # their marks are spent: 1 is evicted and the hand stands at 2
     assert lookup.policy.hand.keys == (2,)
-    lookup.push([2, 6])  # 2 is spared, 4 goes, the hand stands at 5
+    lookup.push([2, 6])  # 2 is spared, 4 is evicted, the hand stands at 5
     assert lookup.resident == [2, 5, 6]
     assert lookup.policy.hand.keys == (5,)
 
@@ -341,13 +341,13 @@ def test_lfu_ties_go_to_the_least_recently_used():
 
 def test_prob_refuses_what_never_joined():
     join = NaiveJoin(factory("prob"), 2)
-    # rows 0 and 1 come before any partner: score 0; row 2 has score 1 and the older 0 goes
+    # rows 0 and 1 come before any partner: score 0; row 2 has score 1 and the older 0 is evicted
     join.push([row(0, 7, 0), row(0, 8, 1), row(1, 8, 2)])
     assert rows_held(join) == [1, 2]
     # row 1 was matched and now scores 1: a newcomer that scores 0 is refused
     join.push([row(0, 9, 3)])
     assert join.counters["rejected"] == [1, 0]
-    # 8 came twice on stream 0 and once on stream 1: the newcomer 1, as row 1; the older goes
+    # 8 came twice on stream 0 and once on stream 1: the newcomer 1, as row 1; the older is evicted
     join.push([row(0, 8, 4)])
     assert rows_held(join) == [2, 4]
 
@@ -373,7 +373,7 @@ def test_life_weighs_chance_by_lifetime_left():
     # at time 10 row 0 scores 1 x 2 and row 1 scores 2 x 1; 9 was never seen: it scores 0
     join.push([row(0, 9, 10, end=99)])
     assert join.counters["rejected"] == [1, 0]
-    join.push([row(0, 7, 10, end=11)])  # scores 2 too: all tie and the older goes
+    join.push([row(0, 7, 10, end=11)])  # scores 2 too: all tie; the older is evicted
     assert rows_held(join) == [1, 6]
 
 

@@ -15,3 +15,4 @@ class Tuple:
     deadline: int
     row: int  # number of the row over all pushes
     size: int = 1
+    price: int = 1  # what a hit of a cached row is worth

@@ -13,7 +13,7 @@ from tests.compare import assert_same_join, listed, push_rows, streams
 
 
 def test_the_oldest_stays_until_it_has_reached_the_age():
-    # row 1 comes when row 0 is 2 old and is refused; row 2 comes when it is 3 old: row 0 goes
+    # row 1 comes when row 0 is 2 old and is refused; row 2 comes when it is 3 old: row 0 is evicted
     join = Join("age:k=3", 1, within=100)
     join.push(side=[0, 0], key=[1, 2], time=[0, 2])
     assert join.held_rows.tolist() == [0]
@@ -24,9 +24,10 @@ def test_the_oldest_stays_until_it_has_reached_the_age():
 
 def test_the_age_is_learned_from_when_matches_come():
     # Every 10 units a tuple comes on side 0, and its partner 3 units later; until something is
-    # learned the oldest goes, here at the age of 13. Partners live for a moment, and are dead when
-    # the next tuple comes. So at the 1024th arrival it is known: one match per life, at the age
-    # of 3. That age lies in the bin from 3 to 5, and the best age is where that bin ends.
+    # learned the oldest is evicted, here at the age of 13. Partners live for a moment, and have
+    # expired when the next tuple comes. So at the 1024th arrival it is known: one match per life,
+    # at the age of 3. That age lies in the bin from 3 to 5, and the best age is where that bin
+    # ends.
     pairs = np.arange(512)
     join = Join("age", 2)
     join.push(
@@ -38,7 +39,7 @@ def test_the_age_is_learned_from_when_matches_come():
     assert join.results == 512
     # what lies there now came at 5110; next to it row 1024 comes at 5120
     join.push(side=[0], key=[900], time=[5120], end=[5999])
-    # at 5121 the oldest is 11 old and goes; at 5124 row 1024 is only 4 old; at 5125 it is 5
+    # at 5121 the oldest is 11 old and is evicted; at 5124 row 1024 is only 4 old; at 5125 it is 5
     join.push(side=[0, 0, 0], key=[901, 902, 903], time=[5121, 5124, 5125], end=[5999] * 3)
     assert join.held_rows.tolist() == [1025, 1027]
     assert join.counters["rejected"].tolist() == [1, 0]

@@ -35,8 +35,9 @@ PARAMS = st.one_of(LINEAR, SHRINKING)
 
 @pytest.mark.parametrize("policy", ["clock:hand=moves", "clock:w0=1,hand=moves"])
 def test_a_hit_spares_once(policy):
-    # from 0: 1 has 1 and 2 has 0; 3 lowers 1 to 0, passes it over, and 2 falls below 0 and goes;
-    # 4 finds 1 with nothing left. From 1 the hand goes round twice for 3, with the same end.
+    # from 0: 1 has 1 and 2 has 0; 3 lowers 1 to 0, passes it over, and 2 falls below 0 and is
+    # evicted; 4 finds 1 with nothing left. From 1 the hand goes round twice for 3, with the same
+    # end.
     cache = Lookup(policy, 2)
     assert cache.push([1, 2, 1, 3]).hit.tolist() == [False, False, True, False]
     assert cache.resident.tolist() == [1, 3]
@@ -46,7 +47,8 @@ def test_a_hit_spares_once(policy):
 
 def test_the_newcomer_takes_its_place_behind_the_hand():
     # 1 2 3 have one point each: a lap takes it, and the second lap takes 1 at its start. 4 stands
-    # behind the hand, so 2 and 3 are looked at before it, and have nothing: they go for 5 and 6.
+    # behind the hand, so 2 and 3 are looked at before it, and have nothing: they are evicted for 5
+    # and 6.
     cache = Lookup("clock:w0=1", 3)
     cache.push([1, 2, 3, 4, 5, 6])
     assert cache.resident.tolist() == [4, 5, 6]
@@ -54,7 +56,8 @@ def test_the_newcomer_takes_its_place_behind_the_hand():
 
 def test_where_the_hand_stays_the_newcomer_is_looked_at_first():
     # As above 4 takes the place of 1. The hand is still there: 4 falls to 0 and is passed over, 2
-    # goes for 5; which falls to 0, and 3 goes for 6. Without a score 5 goes for 6 at once.
+    # is evicted for 5; which falls to 0, and 3 is evicted for 6. Without a score 5 is evicted for 6
+    # at once.
     cache = Lookup("clock:w0=1,hand=stays", 3)
     cache.push([1, 2, 3, 4, 5, 6])
     assert cache.resident.tolist() == [4, 5, 6]
@@ -64,8 +67,8 @@ def test_where_the_hand_stays_the_newcomer_is_looked_at_first():
 
 
 def test_where_the_hand_stays_a_match_in_time_saves_the_newcomer():
-    # 3 takes the place of 1 and is hit; for 4 it is passed over, and 2 goes. 5 takes the place of
-    # 4, at which the hand stands.
+    # 3 takes the place of 1 and is hit; for 4 it is passed over, and 2 is evicted. 5 takes the
+    # place of 4, at which the hand stands.
     cache = Lookup("clock:w0=0,hand=stays", 2)
     cache.push([1, 2, 3, 3, 4])
     assert cache.resident.tolist() == [3, 4]
@@ -108,9 +111,9 @@ def hand_to_victim(state):
 
 
 def test_points_can_be_saved_up():
-    # row 0 is matched by rows 1 and 2 and has 2 points, from 0; row 1 has none and goes for row 2.
-    # Row 3 lowers row 0 to 0 (it went from 2 to 1 for row 2), passes, and takes row 2; row 4 finds
-    # row 0 with nothing left.
+    # row 0 is matched by rows 1 and 2 and has 2 points, from 0; row 1 has none and is evicted for
+    # row 2. Row 3 lowers row 0 to 0 (it went from 2 to 1 for row 2), passes, and takes row 2; row 4
+    # finds row 0 with nothing left.
     join = Join("clock", 2, within=100)
     join.push(side=[0, 1, 1, 0], key=[7, 7, 7, 8], time=range(4))
     assert join.held_rows.tolist() == [0, 3]
@@ -119,8 +122,8 @@ def test_points_can_be_saved_up():
 
 
 def test_with_a_rate_scores_shrink():
-    # 1 has 2 and 2 has 1; in turn they fall to 1, 0.5, 0.5 and 0.25, which is below 0.3: 2 goes,
-    # and 1 keeps 0.5. For 4 it falls to 0.25 and goes, before 3 is looked at.
+    # 1 has 2 and 2 has 1; in turn they fall to 1, 0.5, 0.5 and 0.25, which is below 0.3: 2 is
+    # evicted, and 1 keeps 0.5. For 4 it falls to 0.25 and is evicted, before 3 is looked at.
     cache = Lookup("clock:w0=1,rho=0.5,tau=0.3", 2)
     cache.push([1, 2, 1, 3])
     assert cache.resident.tolist() == [1, 3]
@@ -129,14 +132,16 @@ def test_with_a_rate_scores_shrink():
 
 
 def test_the_floor_is_reached_from_above():
-    # tau = 0: a score of exactly 0 is spared. With tau = 1 the score of 1 falls to 0 and goes.
+    # tau = 0: a score of exactly 0 is spared. With tau = 1 the score of 1 falls to 0 and is
+    # evicted.
     kept, gone = Lookup("clock:w0=1", 2), Lookup("clock:w0=1,tau=1", 2)
     for cache in (kept, gone):
         cache.push([1, 2, 2, 3])
-    # 1 1->0, 2 2->1, 1 0->-1: 1 goes either way; what differs is what 2 has left: 1 or 2
+    # 1 1->0, 2 2->1, 1 0->-1: 1 is evicted either way; what differs is what 2 has left: 1 or 2
     for cache in (kept, gone):
         cache.push([4])
-    # kept: 2 1->0 is spared, 3 1->0 too, then 2 goes. gone: 2 2->1 is spared, 3 1->0 goes.
+    # kept: 2 1->0 is spared, 3 1->0 too, then 2 is evicted. gone: 2 2->1 is spared, 3 1->0 is
+    # evicted.
     assert kept.resident.tolist() == [3, 4]
     assert gone.resident.tolist() == [2, 4]
 
@@ -157,7 +162,7 @@ def test_caches_as_its_twin(keys, budget, params):
 
 @given(rows=streams(most=60), budget=st.integers(1, 6))
 def test_where_nothing_is_earned_or_saved_it_is_fifo(rows, budget):
-    # below so high a floor falls everybody at once
+    # all scores are below so high a threshold at once
     clock = assert_same_join("clock", [rows], budget, params={"tau": 1000.0}, within=15)
     fifo = assert_same_join("fifo", [rows], budget, within=15)
     assert clock.held_rows.tolist() == fifo.held_rows.tolist()

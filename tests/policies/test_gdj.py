@@ -26,15 +26,16 @@ def test_a_newcomer_starts_at_the_percentile(percentile, resident):
     assert cache.resident.tolist() == resident
 
 
-def test_who_came_to_a_credit_first_goes_first():
-    # row 2 meets row 0, which has 1; row 1 has 0 and goes; row 2 starts with 1. Rows 0 and 2 tie,
-    # and row 0 was there first, so row 3 pushes it out, though it is the only one ever matched.
+def test_the_first_with_a_credit_is_evicted_first():
+    # row 2 meets row 0, which has 1; row 1 has 0 and is evicted; row 2 starts with 1. Rows 0 and 2
+    # tie, and row 0 was there first, so row 3 pushes it out, though it is the only one ever
+    # matched.
     join = Join("gdj", 2, within=100)
     join.push(side=[0, 0, 1, 1], key=[7, 8, 7, 9], time=range(4))
     assert join.held_rows.tolist() == [2, 3]
 
 
-def test_method_2_pays_the_rank():
+def test_method_2_credits_the_rank():
     # All three start with 0. By rank: 1 is hit, none is above it: 3. 3 is hit: it and 2 are not
     # above: 2; hit again, still two: 4. 2 is hit twice, alone at the bottom: 1, 2. The lowest is 2.
     # By ones: 1 has 1, the others 2.

@@ -44,7 +44,7 @@ def stepwise(seed, n, walk, scale=1):
     ]
 
 
-def test_before_anything_is_known_the_oldest_goes():
+def test_before_anything_is_known_the_oldest_is_evicted():
     join = Join("hist", 2)
     join.push(side=[0, 1, 0, 1], key=[1, 9, 5, 7], time=[0, 1, 2, 3])
     assert join.held_rows.tolist() == [2, 3]
@@ -74,7 +74,8 @@ def test_a_cache_keeps_what_is_near_a_walk():
     caches = {name: Lookup(name, 10) for name in ("hist", "hist:form=walk", "rand")}
     for cache in caches.values():
         cache.push(keys)
-    # what is farthest from the last reference goes: the best there is (HEEB paper, section 7.5)
+    # what is farthest from the last reference is evicted: the best there is (HEEB paper, section
+    # 7.5)
     held, best = [], 0
     for key in keys.tolist():
         if key in held:

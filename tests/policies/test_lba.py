@@ -65,7 +65,7 @@ def test_what_came_lately_stays_though_another_is_more_popular(name):
 
 
 @BOTH
-def test_of_equal_worth_the_one_that_expires_sooner_goes(name):
+def test_of_equal_worth_the_one_that_expires_sooner_is_evicted(name):
     # All three came as often on the right; key 1 is not the oldest, but its validity ends first.
     join = Join(name, 2)
     join.push([1, 1, 1], [1, 2, 3], [0, 1, 2], end=[0, 1, 2])

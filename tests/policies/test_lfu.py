@@ -27,7 +27,7 @@ def test_perfect_remembers_the_keys_sent_away_and_in_cache_forgets_them():
     assert forgetful.resident.tolist() == [2, 4]
 
 
-def test_among_equals_the_least_recently_used_goes():
+def test_among_equals_the_least_recently_used_is_evicted():
     # 1 and 2 have two references each; in the first case 1 was used before 2, then 2 before 1
     for keys, stays in (([2, 1, 1, 2, 3], 2), ([2, 1, 2, 1, 3], 1)):
         for policy in ("lfu", "lfu:perfect=no"):
@@ -53,8 +53,9 @@ def test_a_newcomer_may_have_to_compete():
 
 def test_a_join_counts_what_the_other_side_asked_for():
     # rows 0 and 1 have score 0. Row 2 asks for 7: row 0 has 1, row 2 itself 1 (7 came once on the
-    # other side); row 1 goes. Row 3 scores 0 and comes in all the same; rows 0 and 2 tie at 1, and
-    # row 0 was used before row 2 came in. Row 4 asks for 7: row 2 has 2; row 3 with 0 goes.
+    # other side); row 1 is evicted. Row 3 scores 0 and comes in all the same; rows 0 and 2 tie at
+    # 1, and row 0 was used before row 2 came in. Row 4 asks for 7: row 2 has 2; row 3 with 0 is
+    # evicted.
     join = Join("lfu", 2, within=100)
     rows = {"side": [0, 0, 1, 1, 0], "key": [7, 8, 7, 9, 7], "time": range(5)}
     assert join.push(**rows).rows.tolist() == [[0, 2], [4, 2]]

@@ -1,4 +1,4 @@
-"""LRU: worked cases, the twin with tuples that die out of turn, bad parameters."""
+"""LRU: worked cases, the twin with tuples that expire out of turn, bad parameters."""
 
 import pytest
 from hypothesis import given
@@ -10,8 +10,9 @@ from tests.compare import assert_same_join, streams
 
 
 def test_a_match_makes_young_and_to_match_does_not():
-    # row 2 meets row 0, so row 1 goes; row 3 meets row 0 again, so row 2 goes, which was matched by
-    # nothing although it had matched; row 4 meets row 3: row 0 was matched last at time 3
+    # row 2 meets row 0, so row 1 is evicted; row 3 meets row 0 again, so row 2 is evicted, which
+    # was matched by nothing although it had matched; row 4 meets row 3: row 0 was matched last at
+    # time 3
     join = Join("lru", 2, within=100)
     found = join.push(side=[0, 0, 1, 1, 0], key=[7, 8, 7, 7, 7], time=range(5)).rows
     assert found.tolist() == [[0, 2], [0, 3], [4, 3]]
@@ -19,7 +20,7 @@ def test_a_match_makes_young_and_to_match_does_not():
 
 
 def test_of_several_matched_at_once_the_newest_was_matched_first():
-    # row 2 meets row 1 and then row 0, so row 1 is the less recent, and the first to go
+    # row 2 meets row 1 and then row 0, so row 1 is the less recent, and evicted first
     join = Join("lru", 3, within=100)
     found = join.push(side=[0, 0, 1, 0], key=[7, 7, 7, 9], time=range(4)).rows
     assert found.tolist() == [[1, 2], [0, 2]]

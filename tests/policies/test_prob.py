@@ -13,7 +13,7 @@ from tests.compare import assert_same_join, assert_same_lookup, streams
 ADMIT = st.sampled_from(["always", "compete"])
 
 
-def test_at_equal_odds_the_newcomer_stays_and_the_oldest_goes():
+def test_at_equal_odds_the_newcomer_stays_and_the_oldest_is_evicted():
     # nothing has come on the other side: all have 0, so each newcomer pushes out the oldest
     join = Join("prob", 2, within=100)
     join.push(side=[0, 0, 0, 0], key=[1, 2, 3, 4], time=range(4))
@@ -21,10 +21,10 @@ def test_at_equal_odds_the_newcomer_stays_and_the_oldest_goes():
     assert join.counters["rejected"].tolist() == [0, 0]
 
 
-def test_who_has_never_found_a_partner_is_refused():
-    # rows 0 and 1 score 0. Row 2 (8 came once on side 0) scores 1 and meets row 1, now 1; row 0
-    # goes. Row 3 scores 0, less than anybody: refused. Row 4 scores 1 (8 came once on side 1), as
-    # row 1 does, while row 2 has 2 by now: at equal odds the older goes.
+def test_a_row_whose_key_never_came_on_the_other_side_is_rejected():
+    # rows 0 and 1 score 0. Row 2 (8 came once on side 0) scores 1 and meets row 1, now 1; row 0 is
+    # evicted. Row 3 scores 0, less than all: refused. Row 4 scores 1 (8 came once on side 1),
+    # as row 1 does, while row 2 has 2 by now: at equal odds the older is evicted.
     join = Join("prob", 2, within=100)
     rows = {"side": [0, 0, 1, 0, 0], "key": [7, 8, 8, 9, 8], "time": range(5)}
     assert join.push(**rows).rows.tolist() == [[1, 2], [4, 2]]

@@ -48,7 +48,7 @@ def test_everybody_is_as_likely_to_go(admit, chance):
     assert cache.counters["rejected"] == pytest.approx(chance * 10_000, rel=0.05)
     lives = np.flatnonzero(out.evicted) - out.victim[out.evicted]  # a key is when it came
     # a life ends at each arrival with the same chance, so it lasts 1 / chance on average: a tuple
-    # kept with chance 4/5 goes with 1/5, one always kept goes with 1/4
+    # kept with chance 4/5 is evicted with 1/5, one always kept is evicted with 1/4
     assert np.mean(lives) == pytest.approx(5 if chance else 4, rel=0.05)
 
 

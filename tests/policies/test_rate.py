@@ -42,8 +42,8 @@ def test_what_is_known_of_a_key_outlives_its_tuples():
 @pytest.mark.parametrize(("remains", "kept"), [("no", [3, 5]), ("yes", [4, 5])])
 def test_what_remains_of_the_window_may_count(remains, kept):
     # 1 came twice on side 1, 2 once, all gone by time 50. When row 5 comes, row 3 has 3 moments
-    # left, row 4 has 9 and row 5 has 11: 2, 3 and 11 / 3 where that counts. Where it does not,
-    # rows 4 and 5 are worth half of row 3, and the older goes.
+    # left, row 4 has 9 and row 5 has 11: 2, 3 and 11 / 3 where that counts. Where it does not, rows
+    # 4 and 5 are worth half of row 3, and the older is evicted.
     join = Join(f"rate:half_life=inf,remains={remains}", 2, within=10)
     join.push(side=[1, 1, 1, 0, 0, 0], key=[1, 1, 2, 1, 2, 2], time=[0, 0, 0, 50, 56, 58])
     assert join.held_rows.tolist() == kept

@@ -19,11 +19,11 @@ SHARES = st.fixed_dictionaries(
 )
 
 
-def test_the_rarer_of_two_goes_and_the_tenant_stays_at_a_tie():
+def test_the_rarer_of_two_is_evicted_and_the_held_one_stays_at_a_tie():
     cache = Lookup("wtinylfu", 2)
     cache.push([1, 2, 3])  # the window holds one: 1 went on to probation. 2 came as often as 1
-    assert cache.resident.tolist() == [1, 3]  # so 2, which wants its place, goes
-    cache.push([3, 4])  # 3 came twice and 1 once: 1 goes, and 3 moves to probation
+    assert cache.resident.tolist() == [1, 3]  # so 2, which wants its place, is evicted
+    cache.push([3, 4])  # 3 came twice and 1 once: 1 is evicted, and 3 moves to probation
     assert cache.resident.tolist() == [3, 4]
     cache.push([5, 1])  # 4 and then 5 came once: they go. 1 came a second time
     assert cache.resident.tolist() == [3, 1]
@@ -33,19 +33,19 @@ def test_the_rarer_of_two_goes_and_the_tenant_stays_at_a_tie():
 
 @pytest.mark.parametrize(("protected", "resident"), [(0.8, [1, 2, 5, 6]), (0.5, [2, 4, 5, 6])])
 def test_the_protected_are_out_of_reach_of_newcomers(protected, resident):
-    # The window holds 4, probation 1 2 3. 1 and 2 are hit, and two of three can be protected.
-    # For 5 the 4, asked for twice, takes the place of 3, asked for once. For 6 the 5, asked for
-    # three times, takes the place of 4, alone on probation; 1 and 2, not used for longer, are safe.
-    # If only one can be protected, 2 sends 1 back to probation, behind 3 and before 4: 1 goes.
+    # The window holds 4, probation 1 2 3. 1 and 2 are hit, and two of three can be protected. For 5
+    # the 4, asked for twice, takes the place of 3, asked for once. For 6 the 5, asked for three
+    # times, takes the place of 4, alone on probation; 1 and 2, not used for longer, are safe. If
+    # only one can be protected, 2 sends 1 back to probation, behind 3 and before 4: 1 is evicted.
     cache = Lookup(f"wtinylfu:protected={protected}", 4)
     cache.push([1, 2, 3, 4, 1, 2, 4, 5, 5, 5, 6])
     assert cache.resident.tolist() == resident
 
 
 def test_a_join_counts_arrivals_of_either_side():
-    # Row 1 meets row 0, and sends it from the window to probation. Key 1 has come twice, so rows
-    # 1 and 0 tie for row 2, and row 1 goes; key 2 has come twice when row 3 comes: a tie, row 2
-    # goes; for row 4 key 2 has come three times, so row 3 takes the place of row 0.
+    # Row 1 meets row 0, and sends it from the window to probation. Key 1 has come twice, so rows 1
+    # and 0 tie for row 2, and row 1 is evicted; key 2 has come twice when row 3 comes: a tie, row 2
+    # is evicted; for row 4 key 2 has come three times, so row 3 takes the place of row 0.
     join = Join("wtinylfu", 2, within=100)
     join.push(side=[0, 1, 0, 0], key=[1, 1, 2, 2], time=range(4))
     assert join.held_rows.tolist() == [0, 3]

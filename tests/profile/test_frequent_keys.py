@@ -139,3 +139,51 @@ def test_a_complaint_that_quotes_megabytes_is_cut(tmp_path):
     assert len(said) < 3000
     assert said.startswith(f"penstock: {file} has no column 'yyy")
     assert said.endswith("Its columns: key\n")
+
+
+def test_a_window_of_rows(pages):
+    file, _ = pages
+    names = pq.read_table(file)["key"].to_pylist()
+    made = report(file, "--support", 0.05, "--window", 3000)
+    true = Counter(names[-3000:])
+    assert made["rows"] == 20_000
+    assert made["rows_in_window"] == {"lowest": 3000, "highest": 3000}
+    assert {key for key, n in true.items() if n >= 150} <= {each["key"] for each in made["keys"]}
+    for each in made["keys"]:
+        assert each["lowest"] <= true[each["key"]] <= each["highest"] <= each["lowest"] + 15
+        assert each["share"] == each["lowest"] / 3000
+    assert "in the last 3000 rows: 3,000 rows" in " ".join(
+        call(file, "--support", 0.05, "--window", 3000).stdout.split()
+    )
+
+
+def test_a_window_of_time(pages, tmp_path):
+    file, _ = pages  # its times go back: the last rows in time are the first of the file
+    names = pq.read_table(file)["key"].to_pylist()
+    made = report(file, "--support", 0.05, "--window", 3000, "--time", "time")
+    true = Counter(names[:3000])
+    fewest, most = made["rows_in_window"].values()
+    assert fewest <= 3000 <= most <= fewest + 100
+    assert {key for key, n in true.items() if n >= 150} <= {each["key"] for each in made["keys"]}
+    for each in made["keys"]:
+        assert each["lowest"] <= true[each["key"]] <= each["highest"]
+    stamps = tmp_path / "stamps.csv"
+    stamps.write_text(
+        "key,at\na,2026-01-01 00:00:00\nb,2026-01-01 00:30:00\na,2026-01-01 01:10:00\n"
+    )
+    keys = report(stamps, "--support", 0.4, "--window", "1 hour", "--time", "at")["keys"]
+    assert sorted((each["key"], each["count"]) for each in keys) == [("a", 1), ("b", 1)]
+
+
+def test_bad_windows_are_one_sentence(pages):
+    file, _ = pages
+    for arguments, words in (
+        (("--window", 9, "--memory", 9), "window and memory cannot both be given"),
+        (("--time", "time"), "time must be given with window, got time alone"),
+        (("--window", "1 hour"), "window must be a whole number, got '1 hour'; give --time"),
+        (("--window", "²"), "window must be a whole number, got '²'; give --time"),
+        (("--window", "1 hour", "--time", "time"), "the times are whole numbers"),
+        (("--window", 0), "rows must be a whole number of at least 1, got 0"),
+        (("--window", 9, "--time", "tim"), "has no column 'tim' for the time; did you mean"),
+    ):
+        assert words in complaint(file, "--support", 0.1, *arguments)

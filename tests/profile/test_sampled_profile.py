@@ -95,8 +95,7 @@ def coverage(stream, streams, length, sample, known):
     return np.mean(inside, axis=0), np.mean(width, axis=0)
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["batch", "stream"])
-@pytest.mark.parametrize("stream", [clustered, drawn])
+@pytest.mark.parametrize(("stream", "known"), [(clustered, True), (drawn, False)])
 def test_the_truth_lies_within_the_error(stream, known):
     part, width = coverage(stream, streams=8, length=40_000, sample=10_000, known=known)
     assert part.mean() > 0.85  # 0.95 in the long run; see below

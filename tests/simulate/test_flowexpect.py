@@ -125,7 +125,7 @@ def test_short_sight_costs_something():
     assert [sum(join.push(*step) for step in steps) for join in (far, near)] == [1, 0]
 
 
-def test_the_dead_leave_and_the_younger_stay():
+def test_expired_tuples_are_removed_and_the_younger_stay():
     nothing = Stationary([99], [1.0])
     join = FlowExpect([nothing, nothing], budget=2)
     join.push(1, 2, (0, 9))
@@ -136,7 +136,7 @@ def test_the_dead_leave_and_the_younger_stay():
     assert holds(join) == [(1, 4), (1, 6)]
 
 
-def test_idle_memory_goes_to_whoever_may_be_of_use():
+def test_idle_memory_holds_what_may_still_match():
     # the plan wants the R 7 of step 1; until then the R 1, for which S may come later, can stay
     r = Laws({1: 1.0}, {7: 1.0}, {8: 1.0}, {8: 1.0})
     s = Laws({5: 1.0}, {6: 1.0}, {7: 1.0}, {1: 0.5})

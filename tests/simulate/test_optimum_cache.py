@@ -32,7 +32,7 @@ def best_by_trying(keys, budget, first):
     return best(0, ())
 
 
-def test_the_one_needed_last_goes():
+def test_the_key_needed_last_is_evicted():
     # at 3 the cache holds 1 and 2, needed next at 3 and 4; 3 is needed last and not kept
     assert lfd([1, 2, 3, 1, 2, 3], budget=2).tolist() == [False, False, False, True, True, False]
 

@@ -38,7 +38,7 @@ def best_by_trying(rows, budget, together, first):
     return best(0, ())
 
 
-def test_one_place_goes_to_the_tuple_with_two_matches():
+def test_one_place_holds_the_tuple_with_two_matches():
     # 7 will match twice, 8 once and sooner
     assert most_results([0, 0, 1, 1, 1], [7, 8, 8, 7, 7], [0, 1, 2, 3, 4], budget=1) == 2
     assert most_results([0, 0, 1, 1, 1], [7, 8, 8, 7, 7], [0, 1, 2, 3, 4], budget=2) == 3

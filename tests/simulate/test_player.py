@@ -129,7 +129,7 @@ def test_split_gives_each_side_a_share_by_its_rate():
     assert play(trace, "fifo", 4).results == 4
 
 
-def test_hindsight_knows_one_layout():
+def test_hindsight_has_one_layout():
     with pytest.raises(BadInput, match=r"unified layout .*--layout"):
         play(tower(50, 1), "opt", 4, layout="split")
 

@@ -9,8 +9,7 @@
 - `batch`: checks a batch and brings it into order
 - `saved`: an engine as plain arrays, and back
 - `footprint`: what an engine takes in bytes
-- `shares`: one budget for several memories
-- `ledger`: one budget for the buckets of a query
+- `ledger`: one budget for the buckets of a query, and for several memories
 - `adapt`: parameters and policies found while an engine runs
 """
 

@@ -20,10 +20,11 @@ from ..kernel.indirect import INDIRECT, are_hooks_ready, stand_ins, through
 from ..kernel.jit import PATIENCE, SLOW, is_ready, say_compiling
 from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, grown
 from .adapt.chooser import Chooser, make_pilot
-from .adapt.miniatures import Candidate, Columns
-from .adapt.pilot import Pilot, Tuner
+from .adapt.pilot import Pilot
+from .adapt.shadows import Columns
 from .beside import Call, is_compiled_beside, shares_kernel
-from .footprint import Footprint
+from .footprint import Footprint, footprint, plain_footprint
+from .join_kernel import Form
 from .saved import FORMAT, chosen_before, nbytes, order_of
 
 CHUNK = 65_536  # rows between two looks at whether the tables must grow
@@ -61,7 +62,6 @@ class Engine:
 
     kind: ClassVar[str]  # as saved states name it
     problem: ClassVar[str]  # JOINING or CACHING
-    alike: ClassVar[bool]  # shown all keys, a miniature would find what the engine itself does
     footprint: Footprint
     _tables: Any  # of the kernel; `held`, `free` and `counts` are among them
     _pilot: Pilot
@@ -69,9 +69,10 @@ class Engine:
     _scales: list[int]  # rows that each memory is expected to hold
     _states: tuple[Any, ...]  # of the policy, one for each memory
     _shares: tuple[float, ...] | None = None  # of the memories; None: there is one for all
+    _indirect: tuple[tuple, Any] = (), None  # what `_any_hooks` returned, and of which arrays
     _plain_rows = 0  # taken as plain Python so far,
     _slow_since: float | None = None  # from this moment on, by a clock that never goes back
-    is_miniature = False  # many policies in little use: kernels are not compiled for each of them
+    is_shadow = False  # many policies in little use: kernels are not compiled for each of them
 
     def __init__(
         self,
@@ -96,6 +97,15 @@ class Engine:
             "in_bytes": self.in_bytes,
             "seed": seed,
         }
+
+    def _divided(
+        self, scale: int | None, models: tuple[Any, ...] | None, form: Form | None = None
+    ) -> Footprint:
+        """Return how the budget is divided, of a join of a form or of a cache."""
+        if self.budget is None or not self.in_bytes:
+            return plain_footprint(self.budget, self.sized, scale)
+        tried = self._families() if self.chosen.policy is policies.AUTO else []
+        return footprint(self.budget, self.chosen, tried, form, models, scale)
 
     def _start(self) -> None:
         """Begin with empty tables, when the footprint and the budgets are known."""
@@ -138,15 +148,19 @@ class Engine:
         """Return what the policy knows when the state of a memory is made."""
 
     @abstractmethod
-    def _candidates(self) -> tuple[Candidate, ...]:
+    def _families(self) -> list[list[Configured]]:
+        """Return what `auto` chooses from, by policy."""
+
+    def _tried(self) -> list[Configured]:
         """Return what `auto` chooses from."""
+        return [each for family in self._families() for each in family]
 
     @abstractmethod
-    def _miniature(self, candidate: Candidate, share: float) -> "Engine":
-        """Return an engine like this one, under a candidate, for a share of the keys."""
+    def _shadow(self, chosen: Configured, share: float) -> "Engine":
+        """Return an engine like this one, under another policy, for a share of the keys."""
 
-    def _fit(self, miniature: "Engine", candidate: Candidate, share: float) -> None:
-        """Bring a miniature to the size that it would be made in now."""
+    def _fit(self, shadow: "Engine", share: float) -> None:
+        """Bring a shadow cache to the size that it would be made in now."""
 
     @abstractmethod
     def _show(self, columns: Columns) -> None:
@@ -155,12 +169,6 @@ class Engine:
     @abstractmethod
     def _replay(self, columns: Columns) -> None:
         """Let the policy, which knows nothing yet, learn from the last rows and what is held."""
-
-    def _lay_out(self, candidate: Candidate) -> None:
-        """Divide the memory as a candidate has it."""
-
-    def _move_lanes(self) -> None:
-        """Bring the memories of a new layout nearer to their sizes."""
 
     # What all do alike.
 
@@ -224,19 +232,19 @@ class Engine:
         """Return what takes rows, the states to call it with, and how many rows it should take.
 
         `compiled` returns the kernel of a policy, and `rest` are its arguments after the states.
-        The policy's own kernel is the fastest. Miniatures have one that serves all policies, and so
-        has the engine while `auto` is at work and the own one is not compiled yet. Where neither is
-        compiled a process beside does that, and plain Python serves meanwhile, a few rows at a
+        The policy's own kernel is the fastest. Shadow caches have one that serves all policies, and
+        so has the engine while `auto` is at work and the own one is not compiled yet. Where neither
+        is compiled a process beside does that, and plain Python serves meanwhile, a few rows at a
         time. All do the same to the last bit.
         """
-        own, is_miniature = compiled(self._pilot.policy), self.is_miniature or shares_kernel()
-        serves_all = is_miniature or self.chooser is not None
+        own, is_shadow = compiled(self._pilot.policy), self.is_shadow or shares_kernel()
+        serves_all = is_shadow or self.chooser is not None
         while True:
-            if not is_miniature and self._is_ready(own, self._states, rest):
+            if not is_shadow and self._is_ready(own, self._states, rest):
                 self._slow_since = None
                 return own, self._states, NO_LIMIT
             is_shared_ready = serves_all and self._is_shared_ready(compiled(INDIRECT), rest)
-            is_awaited = (is_miniature and is_shared_ready) or self._is_awaited()
+            is_awaited = (is_shadow and is_shared_ready) or self._is_awaited()
             if is_shared_ready or (serves_all and not is_awaited):
                 self._slow_since = None
                 hooks, states = self._any_hooks()
@@ -275,9 +283,16 @@ class Engine:
                 _ready.add((run, policy))
         return (run, policy) in _ready
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what an image of the engine holds: addresses of hooks are of this process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_indirect"}
+
     def _any_hooks(self) -> tuple[Policy, tuple[Any, ...]]:
         """Return what stands for the policy in kernels that serve all policies, and its states."""
-        return through(self._pilot.policy, self._states, self._tables.held)
+        whose = (*self._states, self._tables.held)
+        if [*map(id, self._indirect[0])] != [*map(id, whose)]:
+            self._indirect = whose, through(self._pilot.policy, self._states, self._tables.held)
+        return self._indirect[1]
 
     def _given(self, states: tuple[Any, ...]) -> Any:
         """Return states as the kernel that takes rows is given them."""
@@ -285,7 +300,7 @@ class Engine:
 
     def _fresh_states(self, scales: Sequence[int] | None = None) -> tuple[Any, ...]:
         """Return empty states; `scales` are those of the memories, if nothing else is said."""
-        make, capacity = self._pilot.acting.make_state, self._capacity
+        make, capacity = self._pilot.in_force.make_state, self._capacity
         scales = self._scales if scales is None else scales
         return tuple(make(self._setup(capacity, each, n)) for n, each in enumerate(scales))
 
@@ -294,7 +309,7 @@ class Engine:
     ) -> Iterator[tuple[int, int]]:
         """Return from where to where to take the rows of a batch, and go on when they were taken.
 
-        `shown` is what a miniature has to know of the rows. Rows that are equal in `steps` stay
+        `shown` is what a shadow cache has to know of the rows. Rows that are equal in `steps` stay
         together.
         """
         self._pilot.watch(shown, key)
@@ -306,10 +321,9 @@ class Engine:
             self._reserve(stop - start)
             yield start, stop
             self._refresh()
+            before = self._pilot.policy
             if self._pilot.learn(shown, start, stop, self.attained):
-                self._follow()
-            if self._pilot.looked:
-                self._move_lanes()
+                self._change_over(before)
             start = stop
 
     def _most_arrivals(self) -> int:
@@ -325,13 +339,13 @@ class Engine:
                 each if pause(each) > 0 else refresh(each) for each in self._states
             )
 
-    def _follow(self) -> None:
-        """Go on as the pilot says: under other parameters, or under another policy."""
-        if isinstance(self._pilot, Tuner):
-            self._states = tuple(map(self._pilot.adopted, self._states))
+    def _change_over(self, before: Policy) -> None:
+        """Go on under another policy, or under other parameters of the policy of before."""
+        retuned = self._pilot.policy.retuned
+        if before is self._pilot.policy and retuned is not None:
+            fresh = self._pilot.in_force.make_state(Setup(1))
+            self._states = tuple(retuned(each, fresh) for each in self._states)
             return
-        assert isinstance(self._pilot, Chooser)
-        self._lay_out(self._pilot.candidate)
         self._states = self._fresh_states()
         lately = self._pilot.lately
         self._reserve_states(len(lately[0]))
@@ -363,6 +377,7 @@ class Engine:
 
     def _grow(self, capacity: int) -> None:
         old = self._tables._asdict()
+        self._indirect = (), None  # it refers to what is grown
         del self._tables  # so that each part is dropped as soon as there is a larger one
         self._tables = self._grown_tables(old, capacity)
         # Only what there is for each slot grows: the rest need not be made for its scale again.
@@ -389,7 +404,7 @@ class Engine:
         """Return all that its kernel depends on, as `warm.compile_for` takes it."""
         return {
             "engine": self.kind,
-            "miniature": self.is_miniature,
+            "shadow": self.is_shadow,
             "policy": str(self._pilot.in_force),
             "sized": self.sized,
         }
@@ -408,8 +423,6 @@ class Engine:
         kept = same and not (self.in_bytes and header["scale"] > self.footprint.rows)
         if same:
             self._pilot.load(saved, resized)
-            if isinstance(self._pilot, Chooser):
-                self._lay_out(self._pilot.candidate)
             if kept:
                 self._scales = header["scales"]
             self._states = self._fresh_states()

@@ -78,7 +78,7 @@ def prepare(
     streams = form.shape.streams
     stream = _streams(side, streams)
     n = len(stream)
-    keys = _keys(key, n, form.shape.attributes)
+    keys = _keys(key, n, form.attributes)
     times = _times(time, n, first_row)
     deadlines = _deadlines(times, stream, end, window)
     sizes = _sizes(size, n) if form.sized else np.empty(0, np.int64)

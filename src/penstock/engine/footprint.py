@@ -10,7 +10,7 @@ more than is counted, and often less.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ import numpy as np
 from ..errors import BadInput
 from ..kernel.policy import CACHING, JOINING, UNKNOWN_SCALE, Configured, Setup
 from . import lookup_kernel
-from .adapt.miniatures import ROOM, looks_of, room_for
+from .adapt.chooser import WARM
+from .adapt.shadows import ROOM, room_for
 from .join_kernel import Form
 from .join_upkeep import make_tables
 from .saved import nbytes
@@ -29,8 +30,8 @@ SIZE = 100  # of a row, assumed where sizes of some unit do not tell how many ro
 STEEP = (4097, 5462, 6830)  # rows from which on a table may double
 FLAT = (1, 64, 512, 4096)  # rows at which what there is in any case is looked for
 SPARE = 33 / 32  # slots for each row held: tables are a little larger than they need be
-ROOMS = (ROOM, ROOM // 2, ROOM // 4)  # tuples in a miniature
-PART = 4  # of a budget that may go into miniatures and what they need, as a divisor
+ROOMS = (ROOM, ROOM // 2, ROOM // 4)  # tuples in a shadow cache
+PART = 4  # of a budget that may go into shadow caches and what they need, as a divisor
 ALL = 1 << 40  # arrivals for which every table has grown as far as it may
 
 
@@ -50,7 +51,7 @@ class Footprint(NamedTuple):
     """How a budget in bytes is divided."""
 
     rows: int  # the scale
-    room: int  # tuples in a miniature; 0: there is no room for any
+    room: int  # tuples in a shadow cache; 0: there is no room for any
     charge: int  # bytes for each row held, beside its payload
     fixed: int  # bytes that are taken off the budget
 
@@ -98,53 +99,53 @@ def footprint(
     budget: int,
     chosen: Configured,
     families: list[list[Configured]],
-    lines: Sequence[Callable[[Configured], Line]],
-    scale: int | None,
-    row: int,
-    what: str,
+    form: Form | None = None,
+    models: tuple[Any, ...] | None = None,
+    scale: int | None = None,
 ) -> Footprint:
-    """Return how a budget in bytes is divided.
+    """Return how the budget in bytes of a join of some form is divided, or of a cache without one.
 
-    `families` are what `auto` chooses from, else none. Each of `lines` tells what a policy takes in
-    one layout, the first in that of the miniatures. `row` bytes are remembered of the last rows.
-    Miniatures are made smaller where they would take more than a part of the budget; `auto` does
-    without where that is not enough.
+    `families` are what `auto` chooses from, else none. The last rows are remembered. Shadow caches
+    are made smaller where they would take more than a part of the budget; `auto` does without where
+    that is not enough.
     """
-    tried = [family[0] for family in families if not family[0].policy.ordered]
-    small = [lines[0](one) for one in tried] or [lines[0](chosen.starting)] * len(chosen.candidates)
+    row, what = 24, "a cache"  # key, size, cost
+    if form is not None:  # stream, keys, time, deadline, size
+        row, what = 1 + 8 * form.attributes + 8 + 8 + 8, "a join"
+    line_for = partial(engine_line, form=form, models=models)
+    tried = [one for family in families for one in family if not one.policy.ordered]
+    small = [line_for(one) for one in tried] or [line_for(chosen.starting)] * len(chosen.candidates)
     found = None
     for room in ROOMS if families or chosen.is_tuned else ():
-        line = highest([each(one) for one in tried or [chosen.starting] for each in lines])
-        beside = _beside(small, row, room, bool(families))
+        line = highest(small)
+        beside = _beside(small, row, room)
         found = divided(budget, line, beside, scale, room)
         if beside(found.rows) <= budget / PART:
             break
     else:
         if families or not chosen.is_tuned:
             alone = tried[0] if families else chosen
-            found = divided(budget, lines[0](alone), lambda rows: 0.0, scale, 0)
+            found = divided(budget, line_for(alone), lambda rows: 0.0, scale, 0)
     assert found is not None
     least = found.fixed + found.charge + PAYLOAD
     if budget < least:
         raise BadInput(
-            f"{what} takes {least:,} bytes with a single row, and may take {budget:,}; raise the "
-            "budget, choose a policy that remembers less, or use fewer buckets"
+            f"{what} under {chosen} takes {least:,} bytes with a single row, and may take "
+            f"{budget:,}; raise the budget, choose a policy that remembers less, or use fewer "
+            "buckets"
         )
     return found
 
 
-def _beside(lines: list[Line], row: int, room: int, choosing: bool) -> Callable[[int], float]:
-    """Return what is taken, for a scale, by miniatures and by the rows that wait for them.
+def _beside(lines: list[Line], row: int, room: int) -> Callable[[int], float]:
+    """Return what is taken, for a scale, by shadow caches and by the rows that are remembered.
 
-    `auto` tries at most the first of each family at a time, and one more; and it remembers the last
-    rows, with a little more than are wanted.
+    All are tried at a time; and the last rows are remembered, with a little more than are wanted.
     """
 
     def beside(rows: int) -> float:
-        taken = sum(line.at(min(room, rows)) for line in lines) + row * looks_of(room)
-        if choosing:
-            taken += highest(lines).at(min(room, rows)) + 1.25 * row * room_for(rows)
-        return taken
+        remembered = 1.25 * (room_for(rows) + WARM)
+        return sum(line.at(min(room, rows)) for line in lines) + row * remembered
 
     return beside
 
@@ -155,34 +156,6 @@ def plain_footprint(budget: int | None, sized: bool, scale: int | None) -> Footp
     if scale is not None and (sized or budget is None):
         rows = scale
     return Footprint(rows, min(rows, ROOM), 0, 0)
-
-
-def join_footprint(
-    budget: int,
-    chosen: Configured,
-    form: Form,
-    models: tuple[Any, ...] | None,
-    families: list[list[Configured]],
-    free: bool,
-    scale: int | None,
-) -> Footprint:
-    """Return how a join's budget in bytes is divided; `free`: `auto` chooses the layout too."""
-    forms = [form, form._replace(lanes=form.shape.streams)] if free else [form]
-    lines = [partial(engine_line, form=each, models=models) for each in forms]
-    row = 1 + 8 * form.shape.attributes + 8 + 8 + 8  # stream, keys, time, deadline, size
-    return footprint(budget, chosen, families, lines, scale, row, f"a join under {chosen}")
-
-
-def cache_footprint(
-    budget: int,
-    chosen: Configured,
-    models: tuple[Any, ...] | None,
-    families: list[list[Configured]],
-    scale: int | None,
-) -> Footprint:
-    """Return how a cache's budget in bytes is divided."""
-    lines = [partial(engine_line, models=models)]
-    return footprint(budget, chosen, families, lines, scale, 16, f"a cache under {chosen}")
 
 
 def engine_line(
@@ -196,7 +169,8 @@ def engine_line(
     def measure(slots: int, scale: int) -> int:
         if form is None:
             setup = Setup(slots, scale, problem=CACHING, models=models)
-            return nbytes(lookup_kernel.make_tables(slots, sized=True), grown_state(chosen, setup))
+            tables = lookup_kernel.make_tables(slots, sized=True, weighed=True)
+            return nbytes(tables, grown_state(chosen, setup))
         rows = max(1, scale // form.lanes)
         setup = Setup(slots, rows, 0, form.shape, form.together, JOINING, models)
         states = [grown_state(chosen, setup) for _ in range(form.lanes)]

@@ -1,9 +1,10 @@
 """Join streams inside a hard memory budget: batches in, row numbers of the results out.
 
 Payloads stay outside: a row is known by its number, counted over everything pushed, and whatever
-holds the payloads looks the numbers up. Two tuples match when their keys are equal and their
-times lie within the window; the match is produced when the later arrival finds the earlier one
-still held; what has expired is removed first; after every arrival what is held fits the budget.
+holds the payloads looks the numbers up. Two tuples match when their keys are equal, in a band join
+their values near, and their times within the window; the match is produced when the later arrival
+finds the earlier one still held; what has expired is removed first; after every arrival what is
+held fits the budget.
 
 Outer joins also return rows that leave the memory without a match, for whatever reason, so that no
 row of a preserved side is lost (`departures.py`).
@@ -17,11 +18,12 @@ import numpy.typing as npt
 
 from .. import policies
 from ..errors import BadInput
+from ..kernel.band import make_band, scrambled
 from ..kernel.gains import ROWS
 from ..kernel.policy import JOINING, Configured, Policy
 from ..kernel.shape import TWO_WAY, Joins, Shape
 from . import join_kernel
-from .adapt.miniatures import Candidate, Columns
+from .adapt.shadows import Columns
 from .base import CHUNK, NO_LIMIT
 from .batch import Window, make_dropping, prepare
 from .departures import DepartureLog, no_departures
@@ -93,7 +95,7 @@ class Join(JoinMemory):
         policy: str, `Policy` or `Configured`; default `"auto"`. What decides which row is evicted:
             the name of a policy, with parameters as in `"gdj:percentile=0.9"`. Of some the
             parameters can be found while the join runs: `"gdj:percentile=auto"`. With `"auto"` the
-            policy itself is, and the layout: `explain()` tells which, and why.
+            policy itself is: `explain()` tells which, and why.
         budget: int or None; default None. The rows that may be held; None for all that the window
             needs. With `sized` the sum of their sizes. With `in_bytes` the bytes that the join may
             take in all.
@@ -104,6 +106,10 @@ class Join(JoinMemory):
             matching rows may lie, or with `window="count"` how many tuples of its stream a window
             holds. A pair (low, high): in a join of two streams the time of the right row minus that
             of the left one is from low to high. None: rows never expire.
+        near: int, float or None; default None. A band join of two streams: rows match when their
+            keys are equal and their values (`push(value=)`) are at most this far apart. An int
+            compares whole numbers, a float compares floats, of which NaN and infinities match
+            nothing.
         how: `"inner"`, `"left"`, `"right"`, `"full"`, `"semi"` or `"anti"`; default `"inner"`. In a
             join of two streams, which rows without a match are results too: with -1 as the other
             row, when they leave the memory. A semi join returns each left row that has a match
@@ -139,7 +145,7 @@ class Join(JoinMemory):
             is told: see the method of this name.
     """
 
-    kind, problem, alike = "join", JOINING, True
+    kind, problem = "join", JOINING
 
     def __init__(
         self,
@@ -148,6 +154,7 @@ class Join(JoinMemory):
         *,
         goal: str | None = None,
         within: int | tuple[int, int] | None = None,
+        near: int | float | None = None,
         how: str = INNER,
         match: str = ALL,
         window: str = "time",
@@ -171,6 +178,9 @@ class Join(JoinMemory):
         check_partners(how, match, within, window, together, shape)
         if departures and not shape.is_plain:
             raise BadInput("departures=True needs a join of two streams; leave out joins=")
+        self.band = make_band(near)
+        if self.band is not None and not shape.is_plain:
+            raise BadInput(f"near={near!r} needs a join of two streams; leave out joins=")
         super().__init__(policy, budget, sized, in_bytes, seed)
         self.within = tuple(within) if isinstance(within, list) else within
         self.how = how
@@ -179,6 +189,7 @@ class Join(JoinMemory):
         self.options |= {
             "goal": goal,
             "within": self.within,
+            "near": None if self.band is None else self.band.near,
             "how": how,
             "match": match,
             "window": window,
@@ -209,6 +220,7 @@ class Join(JoinMemory):
             rows,
             single if any(single) else (),
             departures or any(preserved),
+            "" if self.band is None else self.band.kind,
         )
         self._divide(shares, scale)
         self._next_row = 0
@@ -221,9 +233,10 @@ class Join(JoinMemory):
     def push(
         self,
         side: npt.ArrayLike,
-        key: npt.ArrayLike,
+        key: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
         *,
+        value: npt.ArrayLike | None = None,
         end: npt.ArrayLike | None = None,
         null: npt.ArrayLike | None = None,
         size: npt.ArrayLike | None = None,
@@ -233,9 +246,11 @@ class Join(JoinMemory):
 
         Args:
             side: int[n]. The stream of each row, from 0.
-            key: int[n], or int[n, attributes].
+            key: int[n], or int[n, attributes]. In a band join None, the default, stands for one
+                key.
             time: int[n] or None; default None. None: the rows are taken as they come, one unit
                 apart.
+            value: int[n] or float[n]; only in a band join, which needs it. What must be near.
             end: int[n] or None; default None. The last time at which each row can match, instead of
                 the window.
             null: bool[n] or None; default None. Rows whose key is missing: they are counted and
@@ -244,15 +259,16 @@ class Join(JoinMemory):
                 payload, where the budget counts that.
             emit: bool; default True. False: results are counted and not listed.
         """
-        rows = self._batch(side, key, time, end, null, size)
+        rows = self._batch(side, key, time, end, null, size, value)
         return self._matches(self._take(rows, LIST if emit else COUNT))
 
     def push_parts(
         self,
         side: npt.ArrayLike,
-        key: npt.ArrayLike,
+        key: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
         *,
+        value: npt.ArrayLike | None = None,
         end: npt.ArrayLike | None = None,
         null: npt.ArrayLike | None = None,
         size: npt.ArrayLike | None = None,
@@ -276,7 +292,7 @@ class Join(JoinMemory):
             pairs: bool; default False. True: what matched is returned as pairs also by semi and
                 anti joins. The others are those of `push`.
         """
-        return self._bundled(self._batch(side, key, time, end, null, size), most, pairs)
+        return self._bundled(self._batch(side, key, time, end, null, size, value), most, pairs)
 
     def _bundled(self, rows: Rows, most: int, pairs: bool) -> Iterator[Matches]:
         """Return the results of rows in parts that are worth handling."""
@@ -294,9 +310,10 @@ class Join(JoinMemory):
     def tallies(
         self,
         side: npt.ArrayLike,
-        key: npt.ArrayLike,
+        key: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
         *,
+        value: npt.ArrayLike | None = None,
         size: npt.ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take a batch; return for each row the results it completed, and the rows first matched.
@@ -312,13 +329,35 @@ class Join(JoinMemory):
         if self.form.together:
             raise BadInput("tally needs rows that are taken one by one; leave out together=")
         first = self._next_row
-        rows = self._batch(side, key, time, None, None, size)
+        rows = self._batch(side, key, time, None, None, size, value)
         found = np.zeros((2, self._next_row - first), np.int64)
         found[:, rows.row - first] = self._take(rows, TALLY)[:, :2].T
         return found[0], found[1]
 
-    def _batch(self, side, key, time, end, null, size) -> Rows:
+    def _keyed(self, side, key, null, value) -> tuple[Any, Any]:
+        """Return the key columns of a batch and the rows without a key, which are the arguments.
+
+        In a band join these are a cell and a value; rows that a join shows to others have them.
+        """
+        if self.band is None:
+            if value is not None:
+                raise BadInput("value is what a band join compares; pass near= to the join")
+            if key is None:
+                raise BadInput("a join needs the key of every row; pass key=")
+            return key, null
+        if value is None and np.ndim(key) == 2:
+            return key, null
+        if value is None:
+            raise BadInput("a join with near= compares values; pass value= with the rows")
+        bits, absent = self.band.read(value)
+        equal = np.zeros(len(bits), np.int64) if key is None else scrambled(key)
+        if bits.shape != np.shape(side) or equal.shape != bits.shape:
+            raise BadInput(f"value must have as many rows as side and key, got {bits.shape}")
+        return self.band.keys(equal, bits), absent if null is None else absent | np.asarray(null)
+
+    def _batch(self, side, key, time, end, null, size, value=None) -> Rows:
         """Check a batch, count what is in it, and return the rows to take."""
+        key, null = self._keyed(side, key, null, value)
         if self._pilot.policy.needs_window and self.within is None and end is None:
             raise BadInput(
                 f"policy {self._pilot.policy.name!r} weighs what remains of a window, and there "
@@ -657,17 +696,17 @@ class Join(JoinMemory):
         }
 
     def _terms(self) -> dict[str, Any]:
-        own = {"layout": self.layout, "bounded": self.budget is not None}
+        own: dict[str, Any] = {"layout": self.layout, "bounded": self.budget is not None}
+        own["near"] = None if self.band is None else type(self.band.near)(1)  # kernels are told
         return super()._terms() | {name: self.options[name] for name in COMPILED} | own
 
-    def _miniature(self, candidate: Candidate, share: float) -> "Join":
-        budgets = self._in_miniature(candidate, share)
-        like = arguments(self._header(), candidate.chosen, sum(budgets))
+    def _shadow(self, chosen: Configured, share: float) -> "Join":
+        budgets = self._shadow_budgets(share)
+        like = arguments(self._header(), chosen, sum(budgets))
         if self.form.counting and isinstance(self.within, int):
             like["within"] = max(1, round(self.within * share))
         like |= {
             "how": SEMI if self.how in (SEMI, ANTI) else INNER,  # nothing is returned
-            "layout": candidate.layout,
             "shares": [each / sum(budgets) for each in budgets],
             "drop": 0.0,  # rows that were dropped are not shown
             "departures": False,

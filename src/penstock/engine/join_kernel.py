@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernel import keymap, pages, slots
+from ..kernel.band import NEARNESS
 from ..kernel.jit import jit, specialise
 from ..kernel.order import Order
 from ..kernel.policy import REJECT, Policy
@@ -60,6 +61,7 @@ class Tables(NamedTuple):
     gone: (
         np.ndarray
     )  # int64[1 + room for departures, 3]: how many; then row, `departure` and moment of each
+    near: np.ndarray  # int64[1]: how far apart values may lie, as `Band.bits`; 0 without a band
 
 
 class Rows(NamedTuple):
@@ -85,6 +87,17 @@ class Form(NamedTuple):
     rows: bool = False  # the goal is rows that match, not pairs
     single: tuple[bool, ...] = ()  # sides whose rows are complete with one partner; two-way only
     told: bool = False  # departures are written down
+    band: str = ""  # the kind of the values that must be near, beside equal keys: see kernel/band
+
+    @property
+    def attributes(self) -> int:
+        """The key columns of a tuple: those of the joins, and the value of a band join."""
+        return self.shape.attributes + (self.band != "")
+
+    @property
+    def beside(self) -> int:
+        """How many cells on either side of its own a newcomer looks into."""
+        return int(self.band != "")
 
 
 class Departures(NamedTuple):
@@ -148,7 +161,8 @@ def places(form: Form):
 def readers(form: Form):
     """Return the functions that read a batch: seat a row, look ahead, tell the time, pair up."""
     shape, counting, sized = form.shape, form.counting, form.sized
-    attributes, plain = shape.attributes, shape.is_plain
+    attributes, plain, beside = form.attributes, shape.is_plain, form.beside
+    is_near = NEARNESS[form.band]
     # Copies, since an array that is a view of another keeps a kernel from being kept on disk.
     first_join = shape.leg_table[:, 0, 0].copy()
     first_attribute = shape.leg_table[:, 0, 2].copy()
@@ -212,9 +226,16 @@ def readers(form: Form):
     def pair_up(tables, rows, first, i):
         """Count the rows of the same time that row `i` would match."""
         for j in range(first, i):
-            if rows.stream[i] != rows.stream[j] and rows.key[i, 0] == rows.key[j, 0]:
+            if rows.stream[i] != rows.stream[j] and have_equal_keys(tables, rows, i, j):
                 if rows.time[i] <= min(rows.deadline[i], rows.deadline[j]):
                     tables.marks[TOGETHER] += 1
+
+    @jit
+    def have_equal_keys(tables, rows, i, j):
+        for step in range(-beside, beside + 1):
+            if rows.key[i, 0] + step == rows.key[j, 0]:
+                return is_near(rows.key[i, -1], rows.key[j, -1], tables.near[0])
+        return False
 
     return seat, look_ahead, clock_at, pair_up
 
@@ -275,6 +296,7 @@ def _prober(policy: Policy, form: Form):
     leg_table, side_table = shape.leg_table, shape.side_table
     widths = np.array([len(join) for join in shape.joins])
     only_pairs = sides == 2
+    beside, is_near = form.beside, NEARNESS[form.band]
     remove = remover(policy, form)
     any_single = any(form.single)
     left_single, right_single = form.single if any_single else (False, False)
@@ -294,15 +316,16 @@ def _prober(policy: Policy, form: Form):
         slot = slots.head(index, entry, 1 - side)
         while slot != NONE:
             if fits(at, slot, time, deadline):
-                if emit:
-                    out[found, side] = row
-                    out[found, 1 - side] = at[slot]["row"]
-                    if several_joins:
-                        for pad in range(2, sides):
-                            out[found, pad] = NONE
-                        out[found, sides] = join
-                found += 1
-                matched(tables, states, slot, now)
+                if agree(tables, slot, room):
+                    if emit:
+                        out[found, side] = row
+                        out[found, 1 - side] = at[slot]["row"]
+                        if several_joins:
+                            for pad in range(2, sides):
+                                out[found, pad] = NONE
+                            out[found, sides] = join
+                    found += 1
+                    matched(tables, states, slot, now)
             elif time > at[slot]["deadline"] and is_in_order(tables):
                 break  # older ones have expired, too
             slot = np.int64(index.chain[slot, other_leg]["older"])
@@ -317,6 +340,19 @@ def _prober(policy: Policy, form: Form):
     @jit
     def fits(at, slot, time, deadline):
         return counting or (time <= at[slot]["deadline"] and at[slot]["time"] <= deadline)
+
+    @jit
+    def agree(tables, slot, room):
+        """Tell whether the values of a band join are near; keys are equal already."""
+        key = tables.held.key
+        return is_near(key[slot, -1], key[room, -1], tables.near[0])
+
+    @jit
+    def entry_beside(tables, own, room, step):
+        """Return the entry of the cell `step` away from the newcomer's own, or NONE."""
+        if step == 0:
+            return own
+        return np.int64(slots.find(tables.keys, 0, tables.held.key[room, 0] + step))
 
     @jit
     def is_single(side):
@@ -334,18 +370,34 @@ def _prober(policy: Policy, form: Form):
         return found + 1
 
     @jit
-    def probe_single(tables, states, side, entry, room, now, emit, out, found):
+    def next_fit(tables, slot, room):
+        """Return the first that the newcomer matches of a slot and those kept after it, or NONE."""
+        at, chain = tables.held.at, tables.keys.chain
+        time, deadline = at[room]["time"], at[room]["deadline"]
+        while slot != NONE and not (fits(at, slot, time, deadline) and agree(tables, slot, room)):
+            slot = np.int64(chain[slot, 0]["newer"])
+        return slot
+
+    @jit
+    def probe_single(tables, states, side, own, room, now, emit, out, found):
         """Match where rows are complete with one partner, which is the one that was kept first."""
         at, chain = tables.held.at, tables.keys.chain
-        time, deadline, row = at[room]["time"], at[room]["deadline"], at[room]["row"]
-        slot = slots.oldest(tables.keys, entry, 1 - side)
-        while slot != NONE:
-            newer = np.int64(chain[slot, 0]["newer"])
-            if fits(at, slot, time, deadline):
+        row, first = at[room]["row"], np.int64(NONE)
+        for step in range(-beside, beside + 1):
+            entry = entry_beside(tables, own, room, step)
+            slot = np.int64(NONE)
+            if entry != NONE:
+                slot = next_fit(tables, slots.oldest(tables.keys, entry, 1 - side), room)
+            if is_single(side):
+                if slot != NONE and (first == NONE or at[slot]["born"] < at[first]["born"]):
+                    first = slot
+                continue
+            while slot != NONE:
+                newer = np.int64(chain[slot, 0]["newer"])
                 found = pair(tables, states, side, row, slot, now, emit, out, found)
-                if is_single(side):
-                    return found
-            slot = newer
+                slot = next_fit(tables, newer, room)
+        if first != NONE:
+            found = pair(tables, states, side, row, first, now, emit, out, found)
         return found
 
     @jit
@@ -406,6 +458,11 @@ def _prober(policy: Policy, form: Form):
                 break
             key = tables.held.key[room, leg_table[stream, leg, 2]]
             entry = slots.find(tables.keys, join, key)
+            for step in range(1, beside + 1):
+                for other in (key - step, key + step):
+                    near = slots.find(tables.keys, join, other)
+                    if near != NONE:
+                        most += tables.keys.entry[near, slots.HELD]
             if entry == NONE:
                 continue
             if only_pairs or widths[join] == 2:
@@ -423,10 +480,15 @@ def _prober(policy: Policy, form: Form):
             entry = np.int64(slots.find(tables.keys, 0, tables.held.key[room, 0]))
             tables.path[0, 0] = entry
             if any_single:
-                if entry != NONE:
+                if beside or entry != NONE:
                     found = probe_single(tables, states, stream, entry, room, now, emit, out, found)
-            elif entry != NONE:
-                found = probe_two(tables, states, 0, stream, entry, room, now, emit, out, found)
+            else:
+                for step in range(-beside, beside + 1):
+                    cell = entry_beside(tables, entry, room, step)
+                    if cell != NONE:
+                        found = probe_two(
+                            tables, states, 0, stream, cell, room, now, emit, out, found
+                        )
         else:
             for leg in range(legs):
                 join, side = leg_table[stream, leg, 0], leg_table[stream, leg, 1]
@@ -487,7 +549,7 @@ def compile_join(policy: Policy, form: Form):
     in bytes while no slot is free (`need` is SLOTS). With `TALLY` each row has a line of its own in
     `out`, which holds how many results it completed, and how many rows then had their first.
     """
-    shape, lanes, counting, together, sized, by_rows, single, _ = form
+    shape, lanes, counting, together, sized, by_rows, single, *_ = form
     on_arrival, on_insert, choose_victim = policy.on_arrival, policy.on_insert, policy.choose_victim
     lane_of, clock_of, link, _ = places(form)
     remove, depart = remover(policy, form), departer(form)
@@ -500,7 +562,7 @@ def compile_join(policy: Policy, form: Form):
         standings.spent,
         standings.replaced,
     )
-    attributes, plain = shape.attributes, shape.is_plain
+    attributes, plain = form.attributes, shape.is_plain
     any_single = any(single)
     left_single, right_single = single if any_single else (False, False)
 

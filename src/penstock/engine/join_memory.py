@@ -1,8 +1,6 @@
 """What a join holds its tuples in: one memory for all streams, or one for each.
 
-The budget is divided among the memories. `resize` changes the budget, and with `auto` the layout
-may change while the join runs: tuples stay where they are, and memories that have become too large
-give up what they hold step by step (`shares.moved`).
+The budget is divided among the memories; `resize` changes the budget.
 """
 
 from collections.abc import Sequence
@@ -13,32 +11,28 @@ import numpy as np
 from .. import policies
 from ..errors import BadInput
 from ..kernel import slots
+from ..kernel.band import Band
 from ..kernel.policy import JOINING, Configured, Setup
 from . import departures, join_kernel, join_upkeep
 from .adapt.chooser import cold_share
-from .adapt.miniatures import Candidate, Columns, candidates
+from .adapt.shadows import Columns
 from .base import NO_LIMIT, Engine, larger
-from .footprint import join_footprint, plain_footprint
 from .join_kernel import BUDGET, NOW, USED, Form, Rows
-from .shares import moved, parts_of, split_budget
+from .ledger import parts_of, split_budget
 
 
 class JoinMemory(Engine):
     """The tables of a join, and how its budget is divided."""
 
     form: Form
+    band: Band | None
     within: int | tuple[int, int] | None
     models: tuple[Any, ...] | None
 
     def _divide(self, shares: Sequence[float] | None, scale: int | None) -> None:
         """Divide the budget among the memories, when policy and form are known."""
         budget, lanes = self.budget, self.form.lanes
-        self.footprint = plain_footprint(budget, self.sized, scale)
-        if budget is not None and self.in_bytes:
-            tried = self._families() if self.chosen.policy is policies.AUTO else []
-            self.footprint = join_footprint(
-                budget, self.chosen, self.form, self.models, tried, self._is_free, scale
-            )
+        self.footprint = self._divided(scale, self.models, self.form)
         self._budgets = [NO_LIMIT] * lanes
         if budget is not None:
             self._budgets = split_budget(self._for_rows(budget), lanes, shares)
@@ -69,10 +63,7 @@ class JoinMemory(Engine):
         if budget == self.budget:
             return
         self._set_budget(budget)
-        lanes, sizes = self._tables.lanes, np.array(self._budgets)
-        if lanes[:, USED].sum() <= sizes.sum():
-            sizes = moved(lanes[:, USED], lanes[:, BUDGET], sizes)
-        lanes[:, BUDGET] = sizes
+        self._tables.lanes[:, BUDGET] = self._budgets
         self._shrink()
         self._pilot.resize()
 
@@ -86,7 +77,8 @@ class JoinMemory(Engine):
         return int(self._tables.lanes[:, USED].sum())
 
     def _make_tables(self, capacity: int) -> join_kernel.Tables:
-        return join_upkeep.make_tables(self.form, capacity, self._budgets, late=0)
+        near = 0 if self.band is None else self.band.bits
+        return join_upkeep.make_tables(self.form, capacity, self._budgets, 0, near)
 
     def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.Tables:
         return join_upkeep.grow_tables(self.form, old, capacity)
@@ -108,19 +100,8 @@ class JoinMemory(Engine):
         shape, together = self.form.shape, self.form.together
         return Setup(capacity, scale, self.seed + lane, shape, together, JOINING, self.models)
 
-    def _candidates(self) -> tuple[Candidate, ...]:
-        tried = candidates(self._families(), self.form.shape.streams, self._is_free)
-        if self._shares is None:
-            return tried
-        return tuple(each._replace(shares=self._shares) for each in tried)  # as asked for
-
     def _families(self) -> list[list[Configured]]:
         return policies.families(JOINING, self.form.shape.is_plain, self.within is not None)
-
-    @property
-    def _is_free(self) -> bool:
-        """Whether `auto` may change the layout."""
-        return bool(self.chosen.all_params.get("split")) and self.layout == "unified"
 
     @property
     def _shares(self) -> tuple[float, ...] | None:  # type: ignore[override]
@@ -151,34 +132,14 @@ class JoinMemory(Engine):
             now = int(self._tables.marks[NOW])
             shrink(self._tables, states, self._live(), self._unmarked(), now)
 
-    def _in_miniature(self, candidate: Candidate, share: float) -> list[int]:
-        """Return the memories of a candidate's miniature, which is shown a share of the keys."""
-        lanes = 1 if candidate.shares is None else self.form.shape.streams
-        parts = parts_of(sum(self._budgets), lanes, candidate.shares)
+    def _shadow_budgets(self, share: float) -> list[int]:
+        """Return the memories of a shadow cache, which is shown a share of the keys."""
         cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
-        return [max(1, round(each * share * cold)) for each in parts]
+        return [max(1, round(each * share * cold)) for each in self._budgets]
 
-    def _fit(self, miniature: Engine, candidate: Candidate, share: float) -> None:
-        assert isinstance(miniature, JoinMemory)
-        miniature.resize(sum(self._in_miniature(candidate, share)))
-
-    def _lay_out(self, candidate: Candidate) -> None:
-        lanes = 1 if candidate.shares is None else self.form.shape.streams
-        held, live = self._tables.held.at, self._live()
-        size = held["size"][live] if self.sized else np.ones(len(live), np.int64)
-        lane = held["stream"][live] if lanes > 1 else np.zeros(len(live), np.int64)
-        used = np.bincount(lane, size, lanes).astype(np.int64)
-        self.form = self.form._replace(lanes=lanes)
-        self._budgets = parts_of(sum(self._budgets), lanes, candidate.shares)
-        self._proportion = candidate.shares or (1.0,)
-        self._scales = self._scales_of(self._budgets)
-        sizes = np.stack([used, moved(used, used, np.array(self._budgets))], axis=1)
-        self._tables = self._tables._replace(lanes=np.ascontiguousarray(sizes))
-
-    def _move_lanes(self) -> None:
-        lanes, target = self._tables.lanes, np.array(self._budgets)
-        if (lanes[:, BUDGET] != target).any():
-            lanes[:, BUDGET] = moved(lanes[:, USED], lanes[:, BUDGET], target)
+    def _fit(self, shadow: Engine, share: float) -> None:
+        assert isinstance(shadow, JoinMemory)
+        shadow.resize(sum(self._shadow_budgets(share)))
 
     def _replay(self, columns: Columns) -> None:
         stream, key, time, deadline, *size = columns

@@ -20,12 +20,17 @@ def default_goal(how: str, match: str) -> str:
     return PAIRS if (how, match) == (INNER, ALL) else ROWS
 
 
-def check_partners(how, match, within, window, together, shape: Shape) -> None:
-    """Raise BadInput unless a join can be of this kind."""
-    for name, value, known in (("how", how, HOWS), ("match", match, MATCHING)):
+def _check_known(**given: tuple[object, tuple[str, ...]]) -> None:
+    """Raise BadInput unless each value is one of those known."""
+    for name, (value, known) in given.items():
         if value not in known:
             *some, last = map(repr, known)
             raise BadInput(f"{name} must be {', '.join(some)} or {last}, got {value!r}")
+
+
+def check_partners(how, match, within, window, together, shape: Shape) -> None:
+    """Raise BadInput unless a join can be of this kind."""
+    _check_known(how=(how, HOWS), match=(match, MATCHING))
     if (how, match) != (INNER, ALL) and (not shape.is_plain or together):
         raise BadInput(
             f"how={how!r}, match={match!r} needs a join of two streams with rows taken one "
@@ -41,13 +46,8 @@ def check_partners(how, match, within, window, together, shape: Shape) -> None:
 
 def check_window(goal, within, window, layout, delay, clock, drop, together) -> None:
     """Raise BadInput unless the options of window, memory and time are known and go together."""
-    choices = {"goal": GOALS, "window": ("time", "count"), "layout": ("unified", "split")}
-    choices["clock"] = ("slowest", "fastest")
-    given = {"goal": goal, "window": window, "layout": layout, "clock": clock}
-    for name, known in choices.items():
-        if given[name] not in known:
-            one, other = known
-            raise BadInput(f"{name} must be {one!r} or {other!r}, got {given[name]!r}")
+    _check_known(goal=(goal, GOALS), window=(window, ("time", "count")))
+    _check_known(layout=(layout, ("unified", "split")), clock=(clock, ("slowest", "fastest")))
     counting = window == "count"
     if counting and within is None:
         raise BadInput("a count window needs within=, the number of tuples that it holds")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel import keymap, pages, slots
+from ..kernel.band import NEARNESS
 from ..kernel.jit import jit, specialise
 from ..kernel.order import make_order, push_back
 from ..kernel.policy import REJECT, Policy, grown
@@ -26,12 +27,17 @@ from .join_kernel import (
 from .standings import make_standings
 
 
-def make_tables(form: Form, capacity: int, budgets: list[int], late: int | None = None) -> Tables:
-    """Return empty tables with room for `capacity` tuples, `late` of them with late deadlines."""
+def make_tables(
+    form: Form, capacity: int, budgets: list[int], late: int | None = None, near: int = 0
+) -> Tables:
+    """Return empty tables with room for `capacity` tuples, `late` of them with late deadlines.
+
+    In a band join values may lie `near` apart, as `Band.bits` has it.
+    """
     shape = form.shape
     lanes = np.zeros((form.lanes, 2), np.int64)
     lanes[:, 1] = budgets
-    held = slots.make_held(capacity, shape.attributes, shape.legs, form.sized, form.rows)
+    held = slots.make_held(capacity, form.attributes, shape.legs, form.sized, form.rows)
     return Tables(
         held,
         pages.make_stack(0, capacity, capacity),
@@ -44,6 +50,7 @@ def make_tables(form: Form, capacity: int, budgets: list[int], late: int | None 
         lanes,
         np.zeros((shape.sides + 1, 3), np.int64),
         no_departures(),
+        np.array([near], np.int64),
     )
 
 
@@ -123,7 +130,7 @@ def compile_shrink(policy: Policy, form: Form):
     """
     lane_of, _, _, _ = places(form)
     remove, spent = remover(policy, form), make_standings(form).spent
-    choose_victim, attributes = policy.choose_victim, form.shape.attributes
+    choose_victim, attributes = policy.choose_victim, form.attributes
     rows, legs = form.rows, form.shape.legs
 
     @jit
@@ -166,20 +173,23 @@ def compile_join_adoption(policy: Policy, form: Form):
     lane_of, _, _, _ = places(form)
     seat, _, _, _ = readers(form)
     lanes, plain, counting = form.lanes, form.shape.is_plain, form.counting
+    beside, is_near = form.beside, NEARNESS[form.band]
     on_arrival, on_insert, on_match = policy.on_arrival, policy.on_insert, policy.on_match
 
     @jit
     def match_again(tables, states, stream, room, now, known):
         """Report to the policy the matches of an arrival with tuples that are still held."""
         at, index = tables.held.at, tables.keys
+        key, near = tables.held.key, tables.near[0]
         time, deadline = at[room]["time"], at[room]["deadline"]
-        entry = slots.find(index, 0, tables.held.key[room, 0])
-        slot = np.int64(NONE) if entry == NONE else slots.head(index, entry, 1 - stream)
-        while slot != NONE:
-            fits = counting or (time <= at[slot]["deadline"] and at[slot]["time"] <= deadline)
-            if known[slot] and fits:
-                on_match(states[lane_of(at[slot]["stream"])], tables.held, slot, now)
-            slot = np.int64(index.chain[slot, 0]["older"])
+        for step in range(-beside, beside + 1):
+            entry = slots.find(index, 0, key[room, 0] + step)
+            slot = np.int64(NONE) if entry == NONE else slots.head(index, entry, 1 - stream)
+            while slot != NONE:
+                fits = counting or (time <= at[slot]["deadline"] and at[slot]["time"] <= deadline)
+                if known[slot] and fits and is_near(key[slot, -1], key[room, -1], near):
+                    on_match(states[lane_of(at[slot]["stream"])], tables.held, slot, now)
+                slot = np.int64(index.chain[slot, 0]["older"])
 
     def adopt(tables, states, live, rows, nows, known):
         held = tables.held

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import BadInput
 from ..kernel.gains import PAIRS
 from ..kernel.shape import Joins
 
@@ -333,8 +334,50 @@ def whole_parts(wanted: np.ndarray, budget: int) -> np.ndarray:
     """
     total = float(np.cumsum(wanted)[-1])
     exact = wanted / total * budget if total > 0 else np.full(len(wanted), budget / len(wanted))
-    parts = np.floor(exact).astype(np.int64)
-    missing = max(0, budget - int(np.cumsum(parts)[-1]))
-    parts[np.argsort(parts - exact, kind="stable")[:missing]] += 1  # the largest fractions first
+    parts = _rounded(exact, budget)
     parts[np.argmax(parts)] += budget - int(np.cumsum(parts)[-1])  # 0, but for huge budgets
     return parts
+
+
+def _rounded(exact: np.ndarray, budget: int) -> np.ndarray:
+    """Return whole parts; what rounding down leaves of the budget goes to the largest fractions."""
+    parts = np.floor(exact).astype(np.int64)
+    missing = max(0, budget - int(np.cumsum(parts)[-1]))
+    parts[np.argsort(parts - exact, kind="stable")[:missing]] += 1
+    return parts
+
+
+def split_budget(budget: int, lanes: int, shares: Sequence[float] | None = None) -> list[int]:
+    """Return whole parts of `budget` in the proportion of `shares`, each at least 1.
+
+    What rounding leaves over goes to the largest fractions, the first of equal ones.
+
+    >>> split_budget(10, 2, [0.75, 0.25])
+    [8, 2]
+    >>> split_budget(5, 2)
+    [3, 2]
+    """
+    if budget < lanes:
+        raise BadInput(f"budget must be at least 1 per memory ({lanes} of them), got {budget}")
+    if shares is None:
+        shares = [1 / lanes] * lanes
+    if len(shares) != lanes or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+        raise BadInput(
+            f"shares must be {lanes} numbers of at least 0 that sum to 1, got {list(shares)}"
+        )
+    parts = _rounded(budget * np.asarray(shares, np.float64), budget).tolist()
+    while min(parts) < 1:
+        parts[parts.index(max(parts))] -= 1
+        parts[parts.index(min(parts))] += 1
+    return parts
+
+
+def parts_of(budget: int, lanes: int, shares: Sequence[float] | None) -> list[int]:
+    """Return the parts of a budget that may be too small for all: the first then has all of it.
+
+    >>> parts_of(1, 2, None), parts_of(4, 2, None)
+    ([1, 0], [2, 2])
+    """
+    if budget < lanes:
+        return [budget] + [0] * (lanes - 1)
+    return split_budget(budget, lanes, shares)

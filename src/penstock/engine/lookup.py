@@ -15,16 +15,21 @@ from ..errors import BadInput
 from ..kernel import keymap
 from ..kernel.policy import CACHING, Configured, Policy, Setup
 from . import lookup_kernel
-from .adapt.miniatures import Candidate, Columns, candidates
+from .adapt.shadows import Columns
 from .base import NO_LIMIT, Engine
-from .footprint import cache_footprint, plain_footprint
-from .lookup_kernel import HITS, MISSES, TAKEN, USED
+from .lookup_kernel import EMIT, MISSES, NOTE, SAVED, TAKEN, USED
+from .lookup_kernel import HITS as HIT
 from .saved import arguments, flatten, pack_header, restored, unpack_header
 
 if TYPE_CHECKING:
     from ..models import Model
 
 COUNTERS = ("hits", "misses", "evicted", "rejected")
+HITS, BYTES, COSTS = "hits", "bytes", "costs"
+GOALS = HITS, BYTES, COSTS
+NO_NUMBERS = np.empty(0, np.int64)
+SIZES = "a cache with a budget in bytes needs the size of every row"
+PRICES = "a cache with the goal of costs needs what each row costs to fetch"
 
 
 class Outcome(NamedTuple):
@@ -52,6 +57,10 @@ class Lookup(Engine):
             policy itself is: `explain()` tells which, and why.
         budget: int or None; default None. How many rows may be cached, or with `sized` the sum of
             their sizes, or with `in_bytes` the bytes that the cache may take. None: no limit.
+        goal: `"hits"`, `"bytes"` or `"costs"`; default `"hits"`. What to get the most of: hits, the
+            sizes of the rows found, which are not fetched, or what it would have cost to fetch
+            them. It decides what `auto` compares, and what policies made for rows that differ
+            (`gdsf`) evict.
         sized: bool; default False. Rows have sizes, of any unit, and the budget counts these.
         in_bytes: bool; default False. The budget is in bytes and counts all that the cache takes:
             payloads, slots, what the policy remembers, and what `auto` tries beside.
@@ -62,32 +71,44 @@ class Lookup(Engine):
             tell.
     """
 
-    kind, problem, alike = "lookup", CACHING, False
+    kind, problem = "lookup", CACHING
 
     def __init__(
         self,
         policy: str | Policy | Configured = policies.DEFAULT,
         budget: int | None = None,
         *,
+        goal: str = HITS,
         sized: bool = False,
         in_bytes: bool = False,
         seed: int = 0,
         model: "Model | None" = None,
         scale: int | None = None,
     ) -> None:
+        if goal not in GOALS:
+            raise BadInput(f"goal must be one of {', '.join(GOALS)}, got {goal!r}")
+        if goal == BYTES and not (sized or in_bytes):
+            raise BadInput(
+                "goal='bytes' needs rows with sizes; pass sized=True or in_bytes=True, and size= "
+                "with the references"
+            )
         super().__init__(policy, budget, sized, in_bytes, seed)
+        self.goal, self.priced = goal, goal != HITS
+        self.options["goal"] = goal
         self.model = model
         self._models = None if model is None else (None, model)
-        self.footprint = plain_footprint(budget, self.sized, scale)
-        if budget is not None and in_bytes:
-            tried = self._families() if self.chosen.policy is policies.AUTO else []
-            self.footprint = cache_footprint(budget, self.chosen, self._models, tried, scale)
+        self.footprint = self._divided(scale, self._models)
         self._budgets = [NO_LIMIT if budget is None else budget - self.footprint.fixed]
         self._scales = [self.footprint.rows]
         self._start()
 
     def push(
-        self, key: npt.ArrayLike, *, size: npt.ArrayLike | None = None, emit: bool = True
+        self,
+        key: npt.ArrayLike,
+        *,
+        size: npt.ArrayLike | None = None,
+        cost: npt.ArrayLike | None = None,
+        emit: bool = True,
     ) -> Outcome:
         """Take a batch of references and return what became of each.
 
@@ -95,29 +116,42 @@ class Lookup(Engine):
             key: int[n]. The key of each reference.
             size: int[n] or None; default None. The size of the row of each, in bytes or the unit of
                 the budget; needed where the cache is `sized` or `in_bytes`.
+            cost: int[n] or None; default None. What it costs to fetch the row of each, of any unit;
+                needed with the goal of costs.
             emit: bool; default True. False: the outcome is only counted.
         """
         keys = _keys(key)
-        sizes = _sizes(size, len(keys)) if self.sized else np.empty(0, np.int64)
+        if self.goal != COSTS and cost is not None:
+            raise BadInput(f"a cache with the goal of {self.goal} takes no cost; pass goal='costs'")
+        sizes = _numbers("size", size, len(keys), 1, SIZES) if self.sized else NO_NUMBERS
+        prices = sizes if self.priced else NO_NUMBERS
+        if self.goal == COSTS:
+            prices = _numbers("cost", cost, len(keys), 0, PRICES)
         if self.in_bytes:
             sizes = sizes + self.footprint.charge
+        return self._take(keys, sizes, prices, emit)
+
+    def _take(self, keys: np.ndarray, sizes: np.ndarray, prices: np.ndarray, emit: bool) -> Outcome:
+        """Take references; sizes and prices are empty where there are none."""
         n = len(keys) if emit else 0
         found, victim = np.full(n, -1, np.int32), np.zeros(n, np.int64)
         out = Outcome(np.zeros(n, bool), found, np.zeros(n, bool), victim)
-        for start, stop in self._chunks((keys, sizes) if self.sized else (keys,), keys):
+        what = np.int64(EMIT * emit + NOTE * (self.chooser is not None))
+        shown = keys, *((sizes,) if self.sized else ()), *((prices,) if self.priced else ())
+        for start, stop in self._chunks(shown, keys):
             taken, limit = start, self._budgets[0]
             while taken < stop:
-                rest = (keys, sizes, taken, stop, limit, emit, out)
+                rest = (keys, sizes, prices, taken, stop, limit, what, out)
                 run, states, most = self._pick(self._kernel, rest)
                 until = min(stop, taken + most)
-                rest = (keys, sizes, taken, until, limit, emit, out)
+                rest = (keys, sizes, prices, taken, until, limit, what, out)
                 taken = run(self._tables, self._given(states), *rest)
                 if taken < until:
                     self._grow_by_size()
         return out
 
     def _kernel(self, policy: Policy) -> Any:
-        return lookup_kernel.compile_lookup(policy, self.sized)
+        return lookup_kernel.compile_lookup(policy, self.sized, self.priced)
 
     def find(self, key: npt.ArrayLike) -> np.ndarray:
         """Return the slot of each key, -1 where it is not cached; asking changes nothing.
@@ -147,12 +181,13 @@ class Lookup(Engine):
         policy, states = self._any_hooks()
         run = lookup_kernel.compile_discard(policy, self.sized)
         run(self._tables, states[0], keys, gone)
+        self._pilot.discard(keys)
         return gone
 
     @property
     def hits(self) -> int:
         """How many references found their row in the cache."""
-        return int(self._tables.counts[HITS])
+        return int(self._tables.counts[HIT])
 
     @property
     def misses(self) -> int:
@@ -161,8 +196,8 @@ class Lookup(Engine):
 
     @property
     def attained(self) -> int:
-        """How much of its goal the cache has reached so far: hits."""
-        return self.hits
+        """How much of its goal the cache has reached so far: hits, or what these were worth."""
+        return int(self._tables.counts[SAVED]) if self.priced else self.hits
 
     @property
     def counters(self) -> dict[str, int]:
@@ -191,6 +226,8 @@ class Lookup(Engine):
         saved["held.key"] = tables.held.key[live, 0]
         for name in self._columns():
             saved[f"held.{name}"] = tables.held.at[name][live]
+        if self._weighed:
+            saved["held.worth"] = tables.held.worth[live]
         saved["counts"] = tables.counts.copy()
         return saved | self._pilot.save() | flatten(self._states[0], "policy", copy)
 
@@ -218,19 +255,24 @@ class Lookup(Engine):
             cache._grow(header["capacity"])
         cache._load(saved, kept, header["charge"])
         if resized or not same:
-            cache._pilot.begin(cache.hits)
+            cache._pilot.begin(cache.attained)
         return cache
 
     def _load(self, saved: dict[str, np.ndarray], kept: bool, charge: int) -> None:
         """Put saved rows into their slots; the policy goes on, or meets them anew."""
         tables, live = self._tables, saved["slot"].astype(np.int64)
         tables.held.key[live, 0] = saved["held.key"]
+        tables.held.at["row"][live] = saved["held.time"]
         for name in self._columns():
-            tables.held.at[name][live] = saved[f"held.{name}"]
+            if f"held.{name}" in saved:  # uses are noted with `auto` only
+                tables.held.at[name][live] = saved[f"held.{name}"]
+        if self._weighed:
+            tables.held.worth[live] = saved["held.worth"]
         tables.counts[:] = saved["counts"]
         if self.in_bytes:  # another policy takes another number of bytes for each row
             tables.held.at["size"][live] += self.footprint.charge - charge
             tables.counts[USED] += (self.footprint.charge - charge) * len(live)
+            tables.held.worth[live] *= saved["held.size"] / tables.held.at["size"][live]
         self._claim_slots(live)
         keymap.fill(tables.buckets, 0, _writable(saved["held.key"]), live)
         if kept:
@@ -242,45 +284,54 @@ class Lookup(Engine):
 
     def _columns(self) -> list[str]:
         """Return the fields of a row that are worth saving."""
-        return ["time", "born"] + ["size"] * self.sized
+        noted = ["row", "matched"] if self.chooser is not None else []
+        return ["time", "born", *noted] + ["size"] * self.sized
+
+    @property
+    def _weighed(self) -> bool:
+        """Whether it is kept of each row what a hit is worth for the room that it takes."""
+        return self.sized or self.priced
+
+    def _terms(self) -> dict[str, Any]:
+        return super()._terms() | {"goal": COSTS if self.priced else HITS}
 
     @property
     def _used(self) -> int:
         return int(self._tables.counts[USED])
 
     def _make_tables(self, capacity: int) -> lookup_kernel.Tables:
-        return lookup_kernel.make_tables(capacity, self.sized)
+        return lookup_kernel.make_tables(capacity, self.sized, self._weighed)
 
     def _grown_tables(self, old: dict[str, np.ndarray], capacity: int) -> lookup_kernel.Tables:
-        return lookup_kernel.grow_tables(old, capacity, self.sized)
+        return lookup_kernel.grow_tables(old, capacity, self.sized, self._weighed)
 
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
         return Setup(capacity, scale, self.seed, problem=CACHING, models=self._models)
 
     def _families(self) -> list[list[Configured]]:
-        return policies.families(CACHING, plain=True, windowed=False)
+        return policies.families(CACHING, plain=True, windowed=False, weighed=self._weighed)
 
     def _given(self, states: tuple[Any, ...]) -> Any:
         return states[0]
 
-    def _candidates(self) -> tuple[Candidate, ...]:
-        return candidates(self._families(), 1, split=False)
-
-    def _miniature(self, candidate: Candidate, share: float) -> "Lookup":
-        # A hot key takes one row, as any other does, so that nothing is to be left out for it. What
-        # is discarded stays in miniatures, so that they may find more than the cache does.
+    def _shadow(self, chosen: Configured, share: float) -> "Lookup":
+        # A hot key takes one row, as any other does, so that nothing is to be left out for it.
         budget, scale = (max(1, round(n * share)) for n in (self._budgets[0], self._scales[0]))
-        return Lookup(candidate.chosen, budget, sized=self.sized, model=self.model, scale=scale)
+        goal = COSTS if self.priced else HITS  # it is shown what a hit is worth
+        return Lookup(chosen, budget, goal=goal, sized=self.sized, model=self.model, scale=scale)
 
     def _show(self, columns: Columns) -> None:
-        self.push(columns[0], size=columns[1] if self.sized else None, emit=False)
+        sizes = columns[1] if self.sized else NO_NUMBERS
+        self._take(columns[0], sizes, columns[-1] if self.priced else NO_NUMBERS, emit=False)
 
     def _replay(self, columns: Columns) -> None:
         keys = columns[0]
         policy, states = self._any_hooks()
         adopt = lookup_kernel.compile_cache_adoption(policy)
         first = int(self._tables.counts[TAKEN]) - len(keys)
-        adopt(self._tables, states[0], self._live(), keys, first)
+        live = self._live()
+        live = live[np.argsort(self._tables.held.at["row"][live], kind="stable")]
+        adopt(self._tables, states[0], live, keys, first)
 
 
 def _keys(key: npt.ArrayLike) -> np.ndarray:
@@ -292,15 +343,16 @@ def _keys(key: npt.ArrayLike) -> np.ndarray:
     return _writable(np.ascontiguousarray(keys, np.int64))
 
 
-def _sizes(size: npt.ArrayLike | None, n: int) -> np.ndarray:
-    if size is None:
-        raise BadInput("a cache with a budget in bytes needs the size of every row; pass size=")
-    sizes = _writable(np.ascontiguousarray(size, np.int64))
-    if sizes.shape != (n,):
-        raise BadInput(f"size must be one number per key ({n}), got shape {sizes.shape}")
-    if n and sizes.min() < 1:
-        raise BadInput(f"size must be at least 1 byte, got {sizes.min()}")
-    return sizes
+def _numbers(what: str, given: npt.ArrayLike | None, n: int, least: int, needed: str) -> np.ndarray:
+    """Return the sizes or costs of `n` references, none of them below `least`."""
+    if given is None:
+        raise BadInput(f"{needed}; pass {what}=")
+    numbers = _writable(np.ascontiguousarray(given, np.int64))
+    if numbers.shape != (n,):
+        raise BadInput(f"{what} must be one number per key ({n}), got shape {numbers.shape}")
+    if n and numbers.min() < least:
+        raise BadInput(f"{what} must be at least {least}, got {numbers.min()}")
+    return numbers
 
 
 def _writable(column: np.ndarray) -> np.ndarray:

@@ -13,7 +13,9 @@ from ..kernel.slots import FOREVER, Held, make_held
 AHEAD = 12  # references between asking for a bucket and needing it
 NEAR = 1 << 17  # a table of up to so many buckets is always at hand
 ROW, REFERENCE = 0, 1  # the streams of the join that caching is a case of
-HITS, MISSES, EVICTED, REFUSED, TAKEN, USED = range(6)  # what a cache counts
+HITS, MISSES, EVICTED, REFUSED, TAKEN, USED, SAVED = range(7)  # what a cache counts
+EMIT, NOTE = 1, 2  # write outcomes; note the last use of each row and how often it was used
+MOST_USES = 15  # that are noted of a row
 
 
 class Tables(NamedTuple):
@@ -22,32 +24,34 @@ class Tables(NamedTuple):
     held: Held
     free: np.ndarray  # int32[capacity + 1]: a stack of free slots
     buckets: np.ndarray  # int64[1, power of two]: from key to slot
-    counts: np.ndarray  # int64[6]: hits, misses, evicted, refused, references taken, budget used
+    counts: np.ndarray  # int64[7]: hits, misses, evicted, refused, references taken, budget used,
+    # and what the hits were worth, where that differs
 
 
-def make_tables(capacity: int, sized: bool) -> Tables:
+def make_tables(capacity: int, sized: bool, weighed: bool) -> Tables:
     """Return empty tables with room for `capacity` rows."""
     return Tables(
-        _empty(capacity, sized),
+        _empty(capacity, sized, weighed),
         pages.make_stack(0, capacity, capacity),
         keymap.make_buckets(capacity, roomy=not sized),
-        np.zeros(6, np.int64),
+        np.zeros(7, np.int64),
     )
 
 
-def grow_tables(old: dict[str, Any], capacity: int, sized: bool) -> Tables:
+def grow_tables(old: dict[str, Any], capacity: int, sized: bool, weighed: bool) -> Tables:
     """Return the tables with room for `capacity` rows; old parts are dropped as they are grown."""
     buckets = keymap.make_buckets(capacity, roomy=not sized)
     keymap.rehash(old.pop("buckets"), buckets)
-    rows, held = old.pop("held"), _empty(capacity, sized)
+    rows, held = old.pop("held"), _empty(capacity, sized, weighed)
     held.key[: len(rows.key)] = rows.key
     held.at[: len(rows.at)] = rows.at
+    held.worth[: len(rows.worth)] = rows.worth
     return Tables(held, pages.grow_stack(old.pop("free"), capacity), buckets, old["counts"])
 
 
-def _empty(capacity: int, sized: bool) -> Held:
+def _empty(capacity: int, sized: bool, weighed: bool) -> Held:
     """Return room for `capacity` rows; keys lie apart, since a hit looks at nothing else."""
-    held = make_held(capacity, 1, sized=sized)
+    held = make_held(capacity, 1, sized=sized, weighed=weighed)
     held.at["deadline"] = FOREVER
     return held._replace(key=pages.zeros((capacity + 1, 1), np.int64))
 
@@ -62,14 +66,15 @@ def seat(tables, room, stream, key, now):
 
 
 @functools.cache
-def compile_lookup(policy: Policy, sized: bool = False):
-    """Return the kernel `run(tables, state, keys, sizes, start, stop, budget, emit, out) -> next`.
+def compile_lookup(policy: Policy, sized: bool = False, priced: bool = False):
+    """Return `run(tables, state, keys, sizes, prices, start, stop, budget, emit, out) -> next`.
 
     It returns the first reference not taken: `stop`, or one whose row may fit a budget in bytes
-    while no slot is free.
+    while no slot is free. `emit` is EMIT, NOTE, both or 0. If `priced` a hit is worth its price,
+    else one.
     """
     on_arrival, on_insert, on_match, on_remove, choose_victim = policy.hooks
-    counts_arrivals = on_arrival is not nothing
+    counts_arrivals, weighed = on_arrival is not nothing, sized or priced
 
     @jit
     def evict(tables, state, by_slot, victim, now):
@@ -83,14 +88,16 @@ def compile_lookup(policy: Policy, sized: bool = False):
         held.at[slot]["stream"] = ROW
         held.at[slot]["time"] = now
         held.at[slot]["born"] = now
+        held.at[slot]["row"] = now
+        held.at[slot]["matched"] = 0
         keymap.add(tables.buckets, 0, key, slot)
         on_insert(state, held, slot, now)
 
-    def run(tables, state, keys, sizes, start, stop, budget, emit, out):
+    def run(tables, state, keys, sizes, prices, start, stop, budget, emit, out):
         by_slot = tables.held.key[:, 0]
         room = len(by_slot) - 1
         far = tables.buckets.shape[1] > NEAR
-        hits = evicted = refused = 0
+        hits = evicted = refused = saved = 0
         used, need = tables.counts[USED], np.int64(1)
         first = tables.counts[TAKEN] - start
         for i in range(start, stop):
@@ -107,12 +114,22 @@ def compile_lookup(policy: Policy, sized: bool = False):
             hit, gone = slot >= 0, False
             if hit:
                 hits += 1
+                if priced:
+                    saved += prices[i]
+                if emit & NOTE:
+                    tables.held.at[slot]["row"] = now
+                    uses = tables.held.at[slot]["matched"]
+                    tables.held.at[slot]["matched"] = min(uses + 1, MOST_USES)
                 on_match(state, tables.held, slot, now)
             else:
                 if sized:
                     need = sizes[i]
+                if weighed:
+                    worth = (prices[i] if priced else 1.0) / need
                 if used + need > budget:
                     seat(tables, room, ROW, key, now)
+                    if weighed:
+                        tables.held.worth[room] = worth
                 admitted = need <= budget
                 while admitted and used + need > budget:
                     victim = np.int64(choose_victim(state, tables.held, room, now))
@@ -120,7 +137,7 @@ def compile_lookup(policy: Policy, sized: bool = False):
                     if admitted:
                         gone = True
                         evicted += 1
-                        if emit:
+                        if emit & EMIT:
                             out.victim[i] = by_slot[victim]
                         evict(tables, state, by_slot, victim, now)
                         if sized:
@@ -134,11 +151,13 @@ def compile_lookup(policy: Policy, sized: bool = False):
                         slot = pages.pop(tables.free)
                     if sized:
                         tables.held.at[slot]["size"] = need
+                    if weighed:
+                        tables.held.worth[slot] = worth
                     used += need
                     keep(tables, state, slot, key, now)
                 else:
                     refused += 1
-            if emit:
+            if emit & EMIT:
                 out.hit[i] = hit
                 out.slot[i] = slot
                 out.evicted[i] = gone
@@ -148,6 +167,7 @@ def compile_lookup(policy: Policy, sized: bool = False):
         tables.counts[REFUSED] += refused
         tables.counts[TAKEN] += stop - start
         tables.counts[USED] = used
+        tables.counts[SAVED] += saved
         return stop
 
     return specialise(run, f"caches under {policy.name}")
@@ -207,6 +227,8 @@ def compile_fit(policy: Policy, sized: bool = False):
         held = tables.held
         key, time, stream = held.key[oldest, 0], held.at[oldest]["time"], held.at[oldest]["stream"]
         seat(tables, room, stream, key, time)
+        if len(held.worth):
+            held.worth[room] = held.worth[oldest]
         victim = np.int64(choose_victim(state, held, room, now))
         if victim == REJECT:
             victim = oldest
@@ -231,8 +253,9 @@ def compile_fit(policy: Policy, sized: bool = False):
 def compile_cache_adoption(policy: Policy):
     """Return `adopt(tables, state, live, keys, first)` for a cache.
 
-    `live` are the held slots in the order of their births; the first of the keys was the reference
-    of number `first`.
+    `live` are the held slots in the order of their last uses, which are noted; the first of the
+    keys was the reference of number `first`. The policy hears of each row that is older as often as
+    it was used, then of the keys one after another.
     """
     on_arrival, on_insert, on_match = policy.on_arrival, policy.on_insert, policy.on_match
 
@@ -242,7 +265,14 @@ def compile_cache_adoption(policy: Policy):
         room = len(by_slot) - 1
         for slot in live:
             if held.at[slot]["born"] < first:
-                on_insert(state, held, slot, first)
+                now = min(held.at[slot]["row"], first)
+                for use in range(1 + held.at[slot]["matched"]):
+                    seat(tables, room, REFERENCE, by_slot[slot], now)
+                    on_arrival(state, held, room, now)
+                    if use == 0:
+                        on_insert(state, held, slot, now)
+                    else:
+                        on_match(state, held, slot, now)
         for i in range(len(keys)):
             now = first + i
             seat(tables, room, REFERENCE, keys[i], now)

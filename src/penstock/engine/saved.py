@@ -24,7 +24,7 @@ from .join_kernel import BORN, BUDGET, NOW, Tables
 if TYPE_CHECKING:
     from .join import Join
 
-FORMAT = 3
+FORMAT = 5
 
 
 def pack_header(header: dict[str, Any]) -> np.ndarray:
@@ -83,17 +83,17 @@ def flatten(state: Any, name: str, copy: bool = True) -> dict[str, np.ndarray]:
 def restored(state: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
     """Return the saved state with the room of `state`, a fresh one."""
     # A larger budget has made larger tables; what was saved must have room for them too.
-    return _expanded(grown(_unflatten(state, name, saved), state))
+    return _expanded(grown(unflatten(state, name, saved), state))
 
 
-def _unflatten(like: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
+def unflatten(like: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
     """Return a state shaped like `like` with the saved arrays in it."""
     if isinstance(like, np.ndarray):
         if name not in saved:
             raise BadState(f"saved state lacks {name!r}")
         return np.array(saved[name], like.dtype, order="C")
     fields = zip(like._fields, like, strict=True)
-    return type(like)(*(_unflatten(value, f"{name}.{field}", saved) for field, value in fields))
+    return type(like)(*(unflatten(value, f"{name}.{field}", saved) for field, value in fields))
 
 
 def _expanded(state: Any) -> Any:
@@ -274,14 +274,11 @@ def load_join(
     unlike = bool(header.get("recounted")) or join.goal != header["options"]["goal"]
     same, resized, kept = join._resume(saved, header, unlike)
     lanes = join._tables.lanes
-    if same and join.chooser is not None and not resized:
-        # On their way to their sizes memories may hold more than these.
-        lanes[:, BUDGET] = sum(join._budgets)
     if size is None and not resized:
         size = header["budget"]
     if size is not None and join.budget is not None and size != join.budget:
         join._set_budget(size)
-        lanes[:, BUDGET] = join._budgets if join.chooser is None else sum(join._budgets)
+        lanes[:, BUDGET] = join._budgets
     bound = kept and "slot" in saved  # the policy's memory speaks of slot numbers
     slots = _load_tuples(join, saved, header, bound)
     for name, total in _totals(join).items():

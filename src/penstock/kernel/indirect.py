@@ -1,7 +1,7 @@
 """One kernel for every policy: it calls the hooks through their address.
 
 A kernel that closes over the hooks of a policy is the fastest, and each takes a second or more to
-compile. Where speed matters little, in miniatures, or something is done seldom, as between batches,
+compile. Where speed matters little, in shadow caches, or something is done seldom, between batches,
 a kernel is compiled once for the policy `INDIRECT`, which stands for all others: its hooks call
 those of the real policy, which are compiled by themselves in a fraction of the time. What happens
 is the same, to the last bit.

@@ -7,7 +7,8 @@ made of (`content`): an edit compiles the kernels that it changes, and all other
 milliseconds.
 
 Compiled code is unpickled on load, so it is kept in a folder that only its owner may write;
-otherwise nothing is kept. `PENSTOCK_CACHE_DIR` moves the folder, an empty value turns it off.
+otherwise nothing is kept. `PENSTOCK_CACHE_DIR` moves the folder, an empty value turns it off. Each
+file begins with the hash of the rest: one that a disk has damaged is compiled anew, and never run.
 
 Processes take turns: the workers of a Spark job start together and need the same kernels, and each
 of them compiling its own would take as long as one of them compiling for all, times the workers
@@ -57,6 +58,7 @@ KEPT_FILES = 2000  # compiled kernels on disk; a whole test run makes about 700
 PATIENCE = 60.0  # seconds; a process that is still at it may have failed
 PAUSE = 0.02
 ROOT = 0  # the user that may do anything anyway; images are often made by it
+SEALED = 2  # the form of the files: a hash, then what it is the hash of
 SLOW = 1.0  # seconds of compiling after which a line is logged
 _BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # to be called by compiled code only
 
@@ -304,7 +306,7 @@ class _KernelCache(caching.NullCache):
     def _name(self, signature: Any) -> str:
         """Return the name of the file for arguments of these types."""
         arguments = signature_text(getattr(signature, "args", signature))
-        full = (self._content, arguments, machine_kind())
+        full = (self._content, arguments, machine_kind(), SEALED)
         return f"{hashlib.sha256(repr(full).encode()).hexdigest()[:32]}.nbc"
 
     @functools.cached_property
@@ -392,15 +394,19 @@ def _read(path: Path, context: Any) -> Any:
     return found
 
 
-def _loaded(code: bytes, context: Any) -> Any:
+def _loaded(sealed: bytes, context: Any) -> Any:
+    seal, code = sealed[: hashlib.sha256().digest_size], sealed[hashlib.sha256().digest_size :]
+    if hashlib.sha256(code).digest() != seal:  # half written or damaged: compile it anew
+        return None
     try:
         return compiler.CompileResult._rebuild(context, *pickle.loads(code))
-    except Exception:  # half written or damaged in whatever way: compile it anew
+    except Exception:  # as written, but Numba cannot use it
         return None
 
 
 def _write(path: Path, data: Any) -> None:
-    _keep(path, dumps(data._reduce()))
+    code = dumps(data._reduce())
+    _keep(path, hashlib.sha256(code).digest() + code)
 
 
 def _keep(path: Path, code: bytes) -> None:

@@ -156,45 +156,33 @@ def seen(counts, join, side, key):
     return np.int64(0) if place < 0 else counts.cell[join, place, SEEN + side]
 
 
-@jit
-def productivity(counts, held, slot):
-    """Return what the tuple would have gained with all that came on the other sides: results.
+def _over_other_sides(multiplies: bool):
+    @jit
+    def over_other_sides(counts, held, slot):
+        stream = held.at[slot]["stream"]
+        total = 0.0
+        for leg in range(counts.legs.shape[1]):
+            join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
+            if join < 0:
+                break
+            place = _find(counts, join, held.key[slot, counts.legs[stream, leg, 2]])
+            if place < 0:
+                continue
+            worth = gain(held, slot, leg) if multiplies else 0.0
+            for other in range(counts.width[join]):
+                if other != side:
+                    count = counts.cell[join, place, SEEN + other]
+                    worth = worth * count if multiplies else worth + count
+            total += worth
+        return total
 
-    One factor per other side of a join, one summand per join, weighed by the goal (`gains.py`).
-    """
-    stream = held.at[slot]["stream"]
-    total = 0.0
-    for leg in range(counts.legs.shape[1]):
-        join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
-        if join < 0:
-            break
-        place = _find(counts, join, held.key[slot, counts.legs[stream, leg, 2]])
-        if place < 0:
-            continue
-        product = gain(held, slot, leg)
-        for other in range(counts.width[join]):
-            if other != side:
-                product *= counts.cell[join, place, SEEN + other]
-        total += product
-    return total
+    return over_other_sides
 
 
-@jit
-def references(counts, held, slot):
-    """Return how often the tuple's keys were asked for by the other sides."""
-    stream = held.at[slot]["stream"]
-    total = 0.0
-    for leg in range(counts.legs.shape[1]):
-        join, side = counts.legs[stream, leg, 0], counts.legs[stream, leg, 1]
-        if join < 0:
-            break
-        place = _find(counts, join, held.key[slot, counts.legs[stream, leg, 2]])
-        if place < 0:
-            continue
-        for other in range(counts.width[join]):
-            if other != side:
-                total += counts.cell[join, place, SEEN + other]
-    return total
+# What a tuple would have gained with all that came on the other sides: results. One factor per
+# other side of a join, one summand per join, weighed by the goal (`gains.py`).
+productivity = _over_other_sides(multiplies=True)
+references = _over_other_sides(multiplies=False)  # how often its keys were asked for
 
 
 class CountSketch(NamedTuple):

@@ -29,6 +29,18 @@ def written_parameters(function: Callable) -> dict[str, inspect.Parameter]:
     }
 
 
+def own_parameters(make: Callable) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function after the first, which is given to it."""
+    return dict(list(inspect.signature(make, eval_str=True).parameters.items())[1:])
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the name that is spelled most like a word, whatever the case."""
+    spelled = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), list(spelled), n=1)
+    return spelled[close[0]] if close else None
+
+
 def read_options(
     whose: str, text: str, parameters: Parameters, words: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
@@ -58,10 +70,8 @@ def nearest(word: str, known: list[str]) -> str:
     >>> nearest("LRU", ["fifo", "lru"])
     "did you mean 'lru'? Known: fifo, lru"
     """
-    spelled = {each.lower(): each for each in known}
-    close = get_close_matches(word.lower(), list(spelled), n=1)
-    names = ", ".join(known)
-    return f"did you mean {spelled[close[0]]!r}? Known: {names}" if close else f"known: {names}"
+    close, names = closest(word, known), ", ".join(known)
+    return f"did you mean {close!r}? Known: {names}" if close else f"known: {names}"
 
 
 def check_word(what: str, word: str, known: Iterable[str]) -> None:
@@ -78,7 +88,7 @@ def check_word(what: str, word: str, known: Iterable[str]) -> None:
 
 def at_least(name: str, value: int, lowest: int) -> None:
     """Refuse a value that is no whole number or is too small."""
-    if not isinstance(value, Integral) or value < lowest:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
         raise BadInput(f"{name} must be a whole number of at least {lowest}, got {value!r}")
 
 

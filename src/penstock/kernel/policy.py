@@ -27,8 +27,8 @@ A policy may also run Python code from time to time, for what compiled code cann
 the state to continue with. Both depend on arrivals alone, so that nothing depends on how these were
 cut into batches.
 
-A parameter in `tunable` may be left to the engine, as `auto`: it tries the values in miniature
-while it runs (`engine/adapt/pilot.py`), and `retuned(state, fresh)` returns the state under the
+A parameter in `tunable` may be left to the engine, as `auto`: it tries the values in shadow caches
+while it runs (`engine/adapt/chooser.py`), and `retuned(state, fresh)` returns the state under the
 parameters of `fresh`, a new state made with the values to continue with.
 
 Costs are O(1) or O(log M) per call. Nothing may depend on slot *numbers*: the same tuples may be in
@@ -45,7 +45,7 @@ import numpy as np
 
 from ..errors import BadInput
 from .jit import jit
-from .options import read_options
+from .options import own_parameters, read_options
 from .shape import Shape
 
 REJECT = -1
@@ -112,6 +112,7 @@ class Policy:
     refresh: Callable[[Any], Any] | None = None
     plain: bool = False  # defined for one join of two streams only
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
+    weighs: bool = False  # made for caches whose rows differ in size, or in what a hit is worth
     cost: float = 1.0  # of an arrival, relative to simple policies, roughly
     tunable: dict[str, Tunable] = field(default_factory=dict, repr=False, compare=False)
     retuned: Callable[[Any, Any], Any] | None = None
@@ -120,9 +121,7 @@ class Policy:
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        signature = inspect.signature(self.make_state, eval_str=True)
-        parameters = dict(list(signature.parameters.items())[1:])  # the first one is the setup
-        object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "parameters", own_parameters(self.make_state))
 
     def configured(self, options: str) -> "Configured":
         """Return the policy with the parameters of `key=value,...`."""

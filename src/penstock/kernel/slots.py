@@ -57,17 +57,25 @@ class Held(NamedTuple):
     key: np.ndarray  # int64[capacity + 1, attributes]: a view of the keys in the records
     at: np.ndarray  # tuple_type[capacity + 1]
     standing: np.ndarray  # uint8[capacity + 1, legs]: see gains; empty with the goal of pairs
+    worth: np.ndarray  # float64[capacity + 1]: what a hit is worth for each unit of the budget
+    # that the row takes; empty in joins, and in caches whose rows are all alike
 
 
 def make_held(
-    capacity: int, attributes: int, legs: int = 1, sized: bool = False, standings: bool = False
+    capacity: int,
+    attributes: int,
+    legs: int = 1,
+    sized: bool = False,
+    standings: bool = False,
+    weighed: bool = False,
 ) -> Held:
     """Return room for `capacity` tuples and the newcomer."""
     kind = tuple_type(attributes, legs, sized)
     memory = zeros((capacity + 1) * kind.itemsize + LINE, np.uint8)
     skip = -memory.ctypes.data % LINE  # records begin where cache lines begin
     at = memory[skip : skip + (capacity + 1) * kind.itemsize].view(kind)
-    return Held(at["key"], at, zeros((capacity + 1 if standings else 0, legs), np.uint8))
+    standing = zeros((capacity + 1 if standings else 0, legs), np.uint8)
+    return Held(at["key"], at, standing, zeros(capacity + 1 if weighed else 0))
 
 
 def grow_held(old: Held, capacity: int) -> Held:

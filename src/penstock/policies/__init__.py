@@ -2,8 +2,8 @@
 
 - `registry.py`: finds policies by name, those of other packages too; what `auto` and `advise` try.
 - `baselines.py`: RAND, FIFO, LRU. `frequency.py`: PROB, LIFE, LFU. `lba.py`: LBA, ELBA.
-- `age.py`, `clock.py`, `gdj.py`, `hist.py`, `lhd.py`, `lirs.py`, `rate.py`, `s3fifo.py`,
-  `sieve.py`, `wtinylfu.py`: one policy each.
+- `age.py`, `clock.py`, `gdj.py`, `gdsf.py`, `hist.py`, `lhd.py`, `lirs.py`, `rate.py`,
+  `s3fifo.py`, `sieve.py`, `wtinylfu.py`: one policy each.
 - `heeb.py`: HEEB; `heeb_tables.py`: the tables it reads, made from models of the streams.
 - `shared.py`: admission, and hooks that several policies have.
 

@@ -94,7 +94,6 @@ RAND = Policy(
     make_rand_state,
     draw_victim,
     **WITH_MEMBERS,
-    auto={JOINING: Trial(8)},
     advise={JOINING: Trial(5), CACHING: Trial(8)},
 )
 FIFO = Policy(
@@ -103,7 +102,6 @@ FIFO = Policy(
     make_order_state,
     first,
     **WITH_ORDER,
-    auto={JOINING: Trial(7)},
     advise={JOINING: Trial(1), CACHING: Trial(2)},
 )
 LRU = Policy(

@@ -18,7 +18,7 @@ a tuple, whatever the scores are.
 
 How fast scores should fall differs from stream to stream. With `rho=auto` the rate is found while
 the engine runs, also whether scores should fall by one instead; with `w0=auto` the score to begin
-with is found too. Miniatures try them (`engine/adapt/pilot.py`), which the paper leaves open.
+with is found too. Shadow caches try them (`engine/adapt/chooser.py`), which the paper leaves open.
 
 Source: Gao, Scharrenbach, Bernstein, "The CLOCK data-aware eviction approach" (ESWC 2014),
 section 3.2.
@@ -178,6 +178,6 @@ CLOCK = Policy(
     **WITH_ORDER | {"on_insert": on_insert},
     tunable={"rho": Tunable(RATES, 0.5), "w0": Tunable((0.0, 1.0), 0.0)},
     retuned=retuned,
-    auto={JOINING: Trial(5, ("rho=0.5", "rho=0.1", "rho=0.9"))},
+    auto={JOINING: Trial(5, ("rho=0.5",))},
     advise={JOINING: Trial(0), CACHING: Trial(0)},
 )

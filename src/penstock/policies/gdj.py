@@ -11,7 +11,7 @@ A reduction that is the same for all changes no comparison, and a newcomer's cre
 tuple whose credit was reduced; so it is never computed, and method 3 decides exactly as method 1.
 
 Which percentile is best differs much from stream to stream. With `percentile=auto` it is found
-while the engine runs, as the paper suggests: miniatures try several (`engine/adapt/pilot.py`).
+while the engine runs, as the paper suggests: shadow caches try several (`engine/adapt/chooser.py`).
 
 Source: Bestavros et al., "GreedyDual-Join" (BUCS-TR-2004-028), sections 4.1 and 5.2.
 """
@@ -24,12 +24,10 @@ from ..kernel import ladder as ladders
 from ..kernel import policy as contract
 from ..kernel import ranks as trees
 from ..kernel.jit import jit
-from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, Tunable
+from ..kernel.policy import JOINING, Policy, Setup, Trial, Tunable
 
 BY_RANK = 2
 PERCENTILES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # finer steps gained less than 1 %
-
-CANDIDATES = ("percentile=0.2", "percentile=0.0", "percentile=0.5", "percentile=0.9")  # of `auto`
 
 
 class GdjState(NamedTuple):
@@ -117,6 +115,6 @@ GDJ = Policy(
     tunable={"percentile": Tunable(PERCENTILES, 0.2)},
     retuned=retuned,
     cost=1.5,
-    auto={JOINING: Trial(4, CANDIDATES), CACHING: Trial(7, CANDIDATES)},
+    auto={JOINING: Trial(4, ("percentile=0.2",))},
     advise={JOINING: Trial(8, ("percentile=0.1",))},
 )

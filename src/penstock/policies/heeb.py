@@ -428,5 +428,5 @@ HEEB = Policy(
     refresh=refresh,
     ordered=True,
     cost=20,
-    auto={JOINING: Trial(9), CACHING: Trial(8)},
+    auto={JOINING: Trial(9)},
 )

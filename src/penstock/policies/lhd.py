@@ -198,6 +198,5 @@ LHD = Policy(
     on_remove=on_remove,
     on_arrival=on_arrival,
     cost=8,
-    auto={CACHING: Trial(6)},
     advise={JOINING: Trial(7), CACHING: Trial(6)},
 )

@@ -21,6 +21,7 @@ from ..kernel import order as orders
 from ..kernel.jit import jit
 from ..kernel.order import NONE, Order
 from ..kernel.policy import CACHING, Policy, Setup, Trial, check_range
+from .shared import enter_list, move_to_list
 
 LOW, HIGH = 0, 1
 
@@ -61,23 +62,11 @@ def _stalest(state):
 
 
 @jit
-def _enter(state, slot, which):
-    orders.push_back(state.lists, which, slot)
-    state.where[slot] = which
-
-
-@jit
-def _move(state, slot, which):
-    orders.unlink(state.lists, state.where[slot], slot)
-    _enter(state, slot, which)
-
-
-@jit
 def _demote(state):
     """Move the stalest kept tuple to the end of the queue."""
     slot = orders.front(state.lists, LOW)
     if slot != NONE:
-        _move(state, slot, HIGH)
+        move_to_list(state.lists, state.where, slot, HIGH)
 
 
 @jit
@@ -94,7 +83,7 @@ def on_insert(state, held, slot, now):
         orders.forget(state.ghost, held.key[slot, 0])
     if soon:
         _demote(state)
-    _enter(state, slot, LOW if soon or not state.evicts[0] else HIGH)
+    enter_list(state.lists, state.where, slot, LOW if soon or not state.evicts[0] else HIGH)
     _use(state, slot)
 
 
@@ -104,7 +93,7 @@ def on_match(state, held, slot, now):
         orders.move_to_back(state.lists, LOW, slot)
     elif state.used[slot] > _stalest(state):
         _demote(state)
-        _move(state, slot, LOW)
+        move_to_list(state.lists, state.where, slot, LOW)
     else:
         orders.move_to_back(state.lists, HIGH, slot)
     _use(state, slot)
@@ -137,5 +126,6 @@ LIRS = Policy(
     on_match=on_match,
     on_remove=on_remove,
     cost=2,
+    auto={CACHING: Trial(5)},
     advise={CACHING: Trial(6)},
 )

@@ -120,6 +120,6 @@ RATE = Policy(
     on_arrival=on_arrival,
     reserve=reserve,
     cost=10,
-    auto={JOINING: Trial(0, ("", "remains=yes")), CACHING: Trial(0)},
+    auto={JOINING: Trial(0, ("", "remains=yes"))},
     advise={JOINING: Trial(12), CACHING: Trial(9)},
 )

@@ -19,9 +19,7 @@ from ..kernel.policy import (
     JOINING,
     KEEP_ALL,
     Configured,
-    NoState,
     Policy,
-    Setup,
     Trial,
     make_no_state,
     reject,
@@ -31,6 +29,7 @@ from .baselines import FIFO, LRU, RAND
 from .clock import CLOCK
 from .frequency import LFU, LIFE, PROB
 from .gdj import GDJ
+from .gdsf import GDSF
 from .heeb import HEEB
 from .hist import HIST
 from .lba import ELBA, LBA
@@ -41,21 +40,12 @@ from .s3fifo import S3FIFO
 from .sieve import SIEVE
 from .wtinylfu import WTINYLFU
 
-
-def make_auto_state(setup: Setup, split: bool = True) -> NoState:
-    """Accept the parameters; with `split=no` the layout of the memory is not changed.
-
-    There is no state: that of the policy in force belongs to the engine.
-    """
-    return make_no_state(setup)
-
-
-# A name and not a policy: an engine that is asked for it tries the `families` below in miniature
-# (`engine.adapt.chooser`), and one of them at a time is in force.
+# A name and not a policy: an engine that is asked for it tries the `families` below in shadow
+# caches (`engine.adapt.chooser`), and one of them at a time is in force.
 AUTO = Policy(
     "auto",
-    "tries the other policies in miniature while it runs, and uses the one that finds most",
-    make_auto_state,
+    "tries the other policies in shadow caches while it runs, and uses the one that finds most",
+    make_no_state,
     reject,
     advise={JOINING: Trial(14), CACHING: Trial(14)},
 )
@@ -69,6 +59,7 @@ BUILT_IN: tuple[Policy, ...] = (
     AGE,
     CLOCK,
     GDJ,
+    GDSF,
     SIEVE,
     S3FIFO,
     WTINYLFU,
@@ -166,8 +157,12 @@ def choose_on_executor(policy: str, problem: str) -> Configured:
     return choose(policy, problem)
 
 
-def families(problem: str, plain: bool, windowed: bool) -> list[list[Configured]]:
+def families(
+    problem: str, plain: bool, windowed: bool, weighed: bool = False
+) -> list[list[Configured]]:
     """Return what `auto` chooses from, by policy, as far as it is defined here.
+
+    `weighed`: rows differ in size, or in what a hit is worth.
 
     >>> [str(each) for each in families("joining", plain=True, windowed=True)[0]]
     ['rate', 'rate:remains=True']
@@ -175,7 +170,8 @@ def families(problem: str, plain: bool, windowed: bool) -> list[list[Configured]
     found = []
     for policy, trial in _ranked(known(), problem, "auto"):
         chosen = [policy.configured(options) for options in trial.options]
-        found.append([each for each in chosen if _is_defined(each, plain, windowed)])
+        if weighed or not policy.weighs:
+            found.append([each for each in chosen if _is_defined(each, plain, windowed)])
     return [family for family in found if family]
 
 

@@ -21,6 +21,7 @@ from ..kernel import order as orders
 from ..kernel.jit import jit
 from ..kernel.order import NONE, Order
 from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, check_range
+from .shared import enter_list, move_to_list
 
 SMALL, MAIN = 0, 1
 ENOUGH = 2  # uses that lead from the small to the main queue
@@ -65,27 +66,15 @@ def _small_share(state):
 
 
 @jit
-def _enter(state, slot, queue):
-    orders.push_back(state.queues, queue, slot)
-    state.where[slot] = queue
-
-
-@jit
-def _move(state, slot, queue):
-    orders.unlink(state.queues, state.where[slot], slot)
-    _enter(state, slot, queue)
-
-
-@jit
 def on_insert(state, held, slot, now):
     state.uses[slot] = 0
     if not state.evicts[0]:
-        _enter(state, slot, MAIN)
+        enter_list(state.queues, state.where, slot, MAIN)
         if orders.size(state.queues, SMALL) < _small_share(state):
-            _move(state, orders.front(state.queues, MAIN), SMALL)
+            move_to_list(state.queues, state.where, orders.front(state.queues, MAIN), SMALL)
         return
     known = orders.forget(state.ghost, held.key[slot, 0])
-    _enter(state, slot, MAIN if known else SMALL)
+    enter_list(state.queues, state.where, slot, MAIN if known else SMALL)
     orders.shrink(state.ghost, max(1, np.int64((1 - state.share[0]) * _held(state))))
 
 
@@ -107,7 +96,7 @@ def _victim_of_small(state):
         slot = orders.front(state.queues, SMALL)
         if slot == NONE or state.uses[slot] < ENOUGH:
             return slot
-        _move(state, slot, MAIN)
+        move_to_list(state.queues, state.where, slot, MAIN)
         state.uses[slot] = 0
 
 
@@ -142,6 +131,6 @@ S3FIFO = Policy(
     on_match=on_match,
     on_remove=on_remove,
     cost=2,
-    auto={CACHING: Trial(4)},
+    auto={CACHING: Trial(0)},
     advise={JOINING: Trial(4), CACHING: Trial(4)},
 )

@@ -1,4 +1,4 @@
-"""What several policies share: admission, and hooks over a set, a list, or counts of keys."""
+"""What several policies share: admission, and hooks over a set, lists, or counts of keys."""
 
 from typing import Any
 
@@ -43,6 +43,20 @@ def append(state, held, slot, now):
 @jit
 def unlink(state, held, slot, now):
     orders.unlink(state.order, 0, slot)
+
+
+@jit
+def enter_list(order, where, slot, which):
+    """Put a slot at the back of one of several lists; `where` says in which each slot is."""
+    orders.push_back(order, which, slot)
+    where[slot] = which
+
+
+@jit
+def move_to_list(order, where, slot, which):
+    """Move a slot to the back of another list."""
+    orders.unlink(order, where[slot], slot)
+    enter_list(order, where, slot, which)
 
 
 # Arguments of a `Policy` whose state has `members`: the held slots.

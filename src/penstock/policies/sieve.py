@@ -74,6 +74,5 @@ SIEVE = Policy(
     choose_victim,
     on_match=on_match,
     **WITH_ORDER | {"on_insert": on_insert, "on_remove": on_remove},
-    auto={CACHING: Trial(5)},
     advise={JOINING: Trial(3), CACHING: Trial(3)},
 )

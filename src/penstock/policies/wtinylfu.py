@@ -18,6 +18,7 @@ from ..kernel import order as orders
 from ..kernel.jit import jit
 from ..kernel.order import NONE, Order
 from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial, check_range
+from .shared import enter_list, move_to_list
 
 WINDOW, PROBATION, PROTECTED = 0, 1, 2
 
@@ -46,13 +47,6 @@ def make_state(setup: Setup, window: float = 0.01, protected: float = 0.8) -> WT
 
 
 @jit
-def _move(state, slot, to):
-    orders.unlink(state.lists, state.where[slot], slot)
-    orders.push_back(state.lists, to, slot)
-    state.where[slot] = to
-
-
-@jit
 def _window_is_full(state, spare):
     """Tell whether the window has more than its share, or will have with `spare` more."""
     inside = orders.size(state.lists, WINDOW)
@@ -67,10 +61,9 @@ def on_arrival(state, held, slot, now):
 
 @jit
 def on_insert(state, held, slot, now):
-    orders.push_back(state.lists, WINDOW, slot)
-    state.where[slot] = WINDOW
+    enter_list(state.lists, state.where, slot, WINDOW)
     while _window_is_full(state, 0):
-        _move(state, orders.front(state.lists, WINDOW), PROBATION)
+        move_to_list(state.lists, state.where, orders.front(state.lists, WINDOW), PROBATION)
 
 
 @jit
@@ -78,11 +71,11 @@ def on_match(state, held, slot, now):
     if state.where[slot] != PROBATION:
         orders.move_to_back(state.lists, state.where[slot], slot)
         return
-    _move(state, slot, PROTECTED)
+    move_to_list(state.lists, state.where, slot, PROTECTED)
     safe = orders.size(state.lists, PROTECTED)
     room = np.int64(state.protected[0] * (orders.size(state.lists, PROBATION) + safe))
     while safe > room and safe > 1:
-        _move(state, orders.front(state.lists, PROTECTED), PROBATION)
+        move_to_list(state.lists, state.where, orders.front(state.lists, PROTECTED), PROBATION)
         safe -= 1
 
 
@@ -105,7 +98,7 @@ def choose_victim(state, held, newcomer, now):
         return challenger
     wanted = keycounts.estimate(state.sketch, held.key[challenger, 0])
     if wanted > keycounts.estimate(state.sketch, held.key[incumbent, 0]):
-        _move(state, challenger, PROBATION)
+        move_to_list(state.lists, state.where, challenger, PROBATION)
         return incumbent
     return challenger
 

@@ -268,11 +268,6 @@ def likeliest(known: Stretches, h: int, start: Weights | None = None) -> Weights
     return Weights(weights[1:], float(weights[0]))
 
 
-def log_likelihood(known: Stretches, weights: Weights) -> float:
-    """Return the log-probability of all rows after the first h, given the preceding ones."""
-    return _step(_find(known, weights.h), np.append(weights.b, weights.a))[1]
-
-
 def _find(known: Stretches, h: int) -> _Matches:
     popularity = known.share[known.key]
     examined = known.after_first(h)

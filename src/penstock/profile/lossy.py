@@ -155,7 +155,8 @@ def m_to_epsilon(
 
 FORMAT = 1
 SMALLEST, LARGEST = 32, 1 << 15  # entries that a new table has room for
-KEY, COUNT, SLACK = 0, 1, 2  # columns of an entry
+COLUMNS = ("key", "count", "slack")  # of an entry
+KEY, COUNT, SLACK = range(3)
 SEEN, USED, PEAK, PRUNED = 0, 1, 2, 3  # places in totals
 
 
@@ -215,7 +216,7 @@ class LossyCounter:
 
     def push(self, keys: Any) -> None:
         """Count a batch of keys: 64-bit integers, in the order of the stream."""
-        items, start = _as_keys(keys), 0
+        items, start = as_keys(keys), 0
         while True:
             start = _count(self._entry, self._buckets, self._totals, self.width, items, start)
             if start == len(items):
@@ -228,7 +229,7 @@ class LossyCounter:
 
     def bounds(self, key: int) -> tuple[int, int]:
         """Return the smallest and the largest possible count of a key."""
-        place = keymap.seek(self._buckets, 0, self._entry[:, KEY], _as_keys([key])[0])
+        place = keymap.seek(self._buckets, 0, self._entry[:, KEY], as_keys([key])[0])
         if place < 0:
             return 0, self.missing
         _, count, slack = self._entry[place].tolist()
@@ -282,25 +283,15 @@ class LossyCounter:
             "format": np.array([FORMAT], np.int64),
             "epsilon": np.array([str(self.epsilon)]),
             "totals": self._totals.copy(),
-            "key": entries[:, KEY].copy(),
-            "count": entries[:, COUNT].copy(),
-            "slack": entries[:, SLACK].copy(),
+            **dict(zip(COLUMNS, entries.T.copy(), strict=True)),
         }
 
     @classmethod
     def restore(cls, saved: dict[str, np.ndarray]) -> "LossyCounter":
         """Return the counter that `save` was called on."""
-        lacking = {"format", "epsilon", "totals", "key", "count", "slack"} - set(saved)
-        if lacking:
-            raise BadState(f"a saved counter must have {', '.join(sorted(lacking))}; got none")
-        if int(saved["format"][0]) != FORMAT:
-            raise BadState(f"a saved counter must be of format {FORMAT}, got {saved['format'][0]}")
-        epsilon = str(saved["epsilon"][0])
-        counter = cls.of(
-            Fraction(epsilon) if "/" in epsilon else float(epsilon),
-            int(saved["totals"][SEEN]),
-            *(saved[name] for name in ("key", "count", "slack")),
-        )
+        epsilon = saved_epsilon(saved, "totals", *COLUMNS)
+        columns = (saved[name] for name in COLUMNS)
+        counter = cls.of(epsilon, int(saved["totals"][SEEN]), *columns)
         counter._totals[:] = saved["totals"]
         return counter
 
@@ -338,7 +329,19 @@ class LossyCounter:
             keymap.fill(self._buckets, 0, held[:, KEY], np.arange(len(held)))
 
 
-def _as_keys(keys: Any) -> np.ndarray:
+def saved_epsilon(saved: dict[str, np.ndarray], *names: str) -> float | Fraction:
+    """Return the epsilon of a saved counter; reject what lacks an array, and another format."""
+    lacking = {"format", "epsilon", *names} - set(saved)
+    if lacking:
+        raise BadState(f"a saved counter must have {', '.join(sorted(lacking))}; got none")
+    if int(saved["format"][0]) != FORMAT:
+        raise BadState(f"a saved counter must be of format {FORMAT}, got {saved['format'][0]}")
+    epsilon = str(saved["epsilon"][0])
+    return Fraction(epsilon) if "/" in epsilon else float(epsilon)
+
+
+def as_keys(keys: Any) -> np.ndarray:
+    """Return 64-bit integers as an array; refuse anything else."""
     items = np.asarray(keys)
     if items.size == 0:
         return np.zeros(0, np.int64)

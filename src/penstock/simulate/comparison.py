@@ -20,7 +20,7 @@ from ..kernel.policy import Configured
 from ..profile.stream_profile import Progress
 from .distortion import Distortion, exact_tally, tally
 from .optimum import full_matched, full_results
-from .player import HINDSIGHT, Played, check, choose, play, suitable
+from .player import HINDSIGHT, Played, check, choose, play, suitable, unlimited
 from .scenario import Scenario
 from .traces import JoinTrace, Trace
 
@@ -50,6 +50,9 @@ def measure(
     """Replay a trace under a policy, on the terms of `play`; compare with an unlimited memory."""
     played = play(trace, policy, memory, **terms)
     within, first = terms.get("within"), terms.get("first", 0)
+    if isinstance(trace, JoinTrace) and terms.get("near") is not None:
+        most = unlimited(trace, within, first, terms["near"])
+        return Measurement(played, most.results, most.matched or 0)
     full = full_results(trace, within, first)
     if not isinstance(trace, JoinTrace):
         return Measurement(played, full)
@@ -148,6 +151,7 @@ def summarise(made: Comparison, rows: bool = False) -> dict[str, Any]:
         "runs": len(made.runs),
         **({"drop": scenario.drop} if scenario.drop else {}),
         **({"goal": scenario.goal} if by_rows else {}),
+        **({} if scenario.near is None else {"near": scenario.near}),
         "policies": [
             _score(chosen, [run[place] for run in made.runs], rows or by_rows)
             for place, chosen in enumerate(made.policies)

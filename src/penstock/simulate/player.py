@@ -52,6 +52,7 @@ class Terms(NamedTuple):
     seed: int = 0
     models: Sequence[Model] | None = None  # of the streams, for policies that need them
     goal: str = PAIRS  # what a join gets the most of
+    near: int | float | None = None  # how far apart matching values may lie
 
 
 class Played(NamedTuple):
@@ -118,7 +119,8 @@ def suitable(scenario: Scenario) -> list[str]:
     """Return the names of all policies that are defined for a scenario.
 
     Without a window these are none that weighs what remains of it; without numbers none that goes
-    by their order; for other than two streams and one key none that is defined for these alone.
+    by their order, and with `near` neither; for other than two streams and one key none that is
+    defined for these alone.
     """
     trace = scenario.trace(0)
     return [
@@ -126,7 +128,7 @@ def suitable(scenario: Scenario) -> list[str]:
         for policy in (*policies.known(), policies.AUTO)
         if scenario.problem in policy.problems
         and (_expires(trace, scenario) or not policy.needs_window)
-        and (trace.value is not None or not policy.ordered)
+        and ((trace.value is not None and scenario.near is None) or not policy.ordered)
         and (_is_plain(trace) or not policy.plain)
     ]
 
@@ -159,6 +161,8 @@ def check(chosen: Configured, scenario: Scenario) -> None:
             raise BadInput(
                 f"policy {name!r} weighs what remains of a window, and there is none; give --within"
             )
+        if chosen.policy.ordered and on.near is not None:
+            raise BadInput(f"policy {name!r} models equal values; leave out {name} or --near")
         rows, fresh = prepare_join(trace, chosen, useful(scenario.memory, trace), on)
         push(fresh(), rows.part(0, 0))
 
@@ -174,6 +178,8 @@ def _check_terms(name: str, trace: Trace, on: Terms) -> None:
         raise BadInput(f"{name!r} maximises results, not rows; leave out {name} or --goal")
     if on.drop:
         raise BadInput(f"{name!r} takes all arrivals, none dropped; leave out {name} or --drop")
+    if on.near is not None:
+        raise BadInput(f"{name!r} is defined for equal keys; leave out {name} or --near")
     if isinstance(trace, JoinTrace) and not _is_plain(trace):
         raise BadInput(
             f"{name!r} is defined for one join of two streams, got {trace.joins}; leave out {name}"
@@ -211,7 +217,7 @@ def prepare_join(
     """Return the rows in the order in which they are taken, and what makes a new join."""
     chosen = _chosen(policy, trace)
     trace, models = _as_policy_needs(trace, chosen, on.models)
-    rows = traces.arrivals(trace, on.within)
+    rows = traces.arrivals(trace, on.within, on.near)
     shares = np.bincount(rows.side, minlength=trace.streams) / max(1, len(trace))
     fresh = functools.partial(
         Join,
@@ -219,20 +225,23 @@ def prepare_join(
         memory,
         goal=on.goal,
         within=on.within,
+        near=on.near,
         joins=trace.joins,
         layout=on.layout,
         shares=shares.tolist() if on.layout == "split" else None,
         drop=on.drop,
         together=trace.together,
         seed=on.seed,
-        models=models,
+        models=models if on.near is None else None,  # they are of values, not of cells
     )
     return rows, fresh
 
 
 def push(join: Join, rows: Arrivals, emit: bool = False) -> Matches:
     """Push some rows into a join."""
-    return join.push(rows.side, rows.key, rows.time, end=rows.end, emit=emit)
+    if join.band is None:
+        return join.push(rows.side, rows.key, rows.time, end=rows.end, emit=emit)
+    return join.push(rows.side, None, rows.time, value=rows.key, end=rows.end, emit=emit)
 
 
 def _chosen(policy: str | Configured, trace: Trace) -> Configured:
@@ -266,6 +275,13 @@ def _join(trace: JoinTrace, chosen: Configured, memory: int, on: Terms) -> Playe
     explained = join.explain() if chosen.policy is policies.AUTO else None
     matched = join.rows_matched - matched
     return Played(join.results - before, len(trace), seconds, before, explained, matched)
+
+
+@functools.lru_cache(maxsize=2)  # the same for every policy
+def unlimited(trace: JoinTrace, within: int | None, first: int, near: int | float) -> Played:
+    """Return what a band join of a trace finds with memory enough."""
+    on = Terms(within, first=first, near=near)
+    return _join(trace, choose("fifo", JOINING), max(1, len(trace)), on)
 
 
 def _prepare_lookup(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
+from ..kernel.band import make_band
 from ..kernel.durations import microseconds
 from ..kernel.gains import GOALS, PAIRS
 from ..kernel.options import at_least, check_word
@@ -104,6 +105,7 @@ class Scenario:
     drop: float = 0.0  # the share of arrivals that are dropped before they are looked at
     distortion: bool = False  # whether to measure how far off the spread of results over keys is
     goal: str = PAIRS  # what a join gets the most of: pairs, or rows that match
+    near: float | None = None  # how far apart matching values may lie; None: keys must be equal
 
     def __post_init__(self) -> None:
         check_word("problem", self.problem, (JOINING, CACHING))
@@ -116,6 +118,8 @@ class Scenario:
             check_within(self.within)
         if not 0 <= self.drop < 1:
             raise BadInput(f"drop must be from 0 to below 1, got {self.drop}")
+        if make_band(self.near) is not None and self.distortion:
+            raise BadInput("distortion is told by key, and --near has none; leave out one of them")
         if self.problem == CACHING:
             self._refuse_options_of_joins()
         if isinstance(self.source, Generated):  # before anything is generated
@@ -127,6 +131,8 @@ class Scenario:
         refuse_join_options(self.within, self.goal)
         if self.layout != "unified":
             raise BadInput(f"a cache has one memory, got layout {self.layout!r}; leave it out")
+        if self.near is not None:
+            raise BadInput("a cache finds equal keys alone; leave out --near")
         if self.drop or self.distortion:
             raise BadInput("a cache has no join results to sample; leave out --drop, --distortion")
 
@@ -168,6 +174,7 @@ class Scenario:
             "seed": self.seed + run,
             "models": self.source.models,
             "goal": self.goal,
+            "near": None if self.near is None else near_of(trace, self.near),
         }
 
     def _check_warmup(self, length: int) -> None:
@@ -177,6 +184,17 @@ class Scenario:
                 f"warmup must be below the length of {length}, got {self.warm_up}{by_default}; "
                 "give a longer --length or a shorter --warmup"
             )
+
+
+def near_of(trace: Trace, near: float) -> int | float:
+    """Return how near values of a trace must be: an int where all are whole, as `Join` takes it.
+
+    >>> near_of(Generated("tower", 5).trace("joining", seed=0), 2.0)
+    2
+    """
+    if trace.value is None or trace.value.ndim != 1:
+        raise BadInput(f"near compares numbers, and the key of {trace.name} is not one; give --key")
+    return int(near) if trace.value.dtype.kind in "iu" and near == int(near) else near
 
 
 def refuse_join_options(within: object, goal: str) -> None:

@@ -8,7 +8,6 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -23,6 +22,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from ..errors import BadInput
+from ..kernel.options import closest
 from ..numeric import Ints
 from .columns import Column, first_bad, gaps, is_text, keys, numbers, prepare, seconds, sides, times
 from .traces import JoinTrace, LookupTrace, Numbers
@@ -203,6 +203,8 @@ class KeyRows:
     key: Ints  # an integer for each row, as for `read_join`
     columns: list[Column]  # what the integers stand for
     gaps: int  # rows left out because they have no key
+    time: Ints | None = None  # of each row, in any order, where a column of times was named
+    in_microseconds: bool = False
 
     def label(self, key: int) -> Any:
         """Return what a key was in the file: an integer, a text, or a list of those."""
@@ -214,8 +216,10 @@ class KeyRows:
         return labels if len(labels) > 1 else labels[0]
 
 
-def read_keys(path: File, *, key: str = "key") -> KeyRows:
+def read_keys(path: File, *, key: str = "key", time: str | None = None) -> KeyRows:
     """Return the keys of a file in the order of the rows; those without one are left out.
+
+    time: the column of their times, if these are wanted too.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -225,8 +229,13 @@ def read_keys(path: File, *, key: str = "key") -> KeyRows:
     >>> rows.key.tolist(), rows.label(1), rows.gaps
     ([0, 1], '/about', 1)
     """
-    columns, left_out = _without_gaps(_columns(path, key=key)["key"])
-    return KeyRows(keys(columns)[0], columns, left_out)
+    roles = {} if time is None else {"time": time}
+    found = _columns(path, key=key, **roles)
+    columns, left_out = _without_gaps(found["key"], found.get("time", ()))
+    if time is None:
+        return KeyRows(keys(columns)[0], columns, left_out)
+    *columns, when = columns
+    return KeyRows(keys(columns)[0], columns, left_out, *times(when, any_order=True))
 
 
 @dataclass(frozen=True)
@@ -323,8 +332,8 @@ def _columns(path: File, *, key: str, **roles: str | None) -> dict[str, list[Col
 
 def _check_present(file: Path, name: str, role: str, names: list[str]) -> None:
     if name not in names:
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one with {role}=."
+        near = closest(name, names)
+        hint = f"did you mean {near!r}?" if near else f"choose one with {role}=."
         known = ", ".join(names[:30]) + ", ..." * (len(names) > 30)
         raise BadInput(f"{file} has no column {name!r} for the {role}; {hint} Its columns: {known}")
     if names.count(name) > 1:

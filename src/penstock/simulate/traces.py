@@ -140,7 +140,7 @@ class Arrivals(NamedTuple):
     """Columns in (time, side, arrival) order."""
 
     side: np.ndarray  # int8[n]
-    key: np.ndarray  # int64[n], or int64[n, attributes]
+    key: np.ndarray  # int64[n], or int64[n, attributes]; of a band join the values
     time: np.ndarray  # int64[n]
     end: np.ndarray | None  # int64[n]: the last time at which a row can match; None: no limit
 
@@ -151,22 +151,26 @@ class Arrivals(NamedTuple):
 
 
 @functools.lru_cache(maxsize=2)
-def arrivals(trace: JoinTrace, within: int | None) -> Arrivals:
-    """Return the rows as the engines and the optimum both take them.
+def arrivals(trace: JoinTrace, within: int | None, near: float | None = None) -> Arrivals:
+    """Return the rows as the engines and the optimum both take them; with `near` values for keys.
 
     Ordered here and not by the engine, because it would order each part of a warm-up by itself.
     """
     order = np.lexsort((trace.side, trace.time))
-    end = _ends(trace, within)
+    end = _ends(trace, within, near)
+    key = trace.key if near is None or trace.value is None else trace.value
     return Arrivals(
-        trace.side[order], trace.key[order], trace.time[order], None if end is None else end[order]
+        trace.side[order], key[order], trace.time[order], None if end is None else end[order]
     )
 
 
-def _ends(trace: JoinTrace, within: int | None) -> np.ndarray | None:
+def _ends(trace: JoinTrace, within: int | None, near: float | None) -> np.ndarray | None:
     if trace.end is None and within is None:
         return None
     end = np.full(len(trace), FOREVER) if trace.end is None else trace.end
+    if trace.end is not None and near is not None:
+        # It is when the other stream has left a value behind, which moves by 1 a step at least.
+        end = np.minimum(end, FOREVER - int(near)) + int(near)
     if within is not None:
         reach = min(within, FOREVER)
         last = np.minimum(trace.time, FOREVER - reach) + reach  # never beyond the end of time

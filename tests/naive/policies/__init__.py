@@ -7,6 +7,7 @@ from .age import Age
 from .clock import Clock
 from .fifo import Fifo
 from .gdj import Gdj
+from .gdsf import Gdsf
 from .heeb import HeebBeforeItKnows
 from .hist import Hist
 from .lba import Lba
@@ -32,6 +33,7 @@ ALL = {
     "age": Age,
     "clock": Clock,
     "gdj": Gdj,
+    "gdsf": Gdsf,
     "sieve": Sieve,
     "s3fifo": S3Fifo,
     "wtinylfu": WTinyLfu,

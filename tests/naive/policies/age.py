@@ -1,4 +1,4 @@
-"""AGE: every tuple is kept until the age that pays best, then its place is free.
+"""AGE: every tuple is kept until the age that is worth most, then it can be evicted.
 
 If p(k) is the number of results a tuple gives at age k and C(k) their sum up to k, the best age
 is the k with the largest C(k) / k. A full memory refuses newcomers until its oldest tuple has

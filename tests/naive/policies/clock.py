@@ -1,4 +1,4 @@
-"""CLOCK: a hand goes round, every tuple it passes pays, and who cannot pay goes.
+"""CLOCK: a hand moves round and lowers scores; the first tuple below the threshold is evicted.
 
 A tuple starts with a score and earns one with every match. The hand depreciates the score of the
 tuple it points at: below the threshold it is the victim, otherwise the hand moves on. The
@@ -7,7 +7,7 @@ finds room without a victim stands behind the hand.
 
 Source: the CLOCK paper, section 3.2 (w0, dep_lin, dep_exp with rate rho, threshold tau).
 Here the ring is a queue that begins at the hand: to pass a tuple is to send it to the back, and a
-newcomer, standing just behind the hand, comes last. Laps that lower all and take nobody are made
+newcomer, standing just behind the hand, comes last. Laps that lower all and evict none are made
 at once, all but the last two; scores that shrink are rounded once then, not at every lap.
 """
 

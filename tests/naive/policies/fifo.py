@@ -1,4 +1,4 @@
-"""FIFO: the tuple held longest goes, whatever it has done.
+"""FIFO: evicts the tuple held longest, whatever it has matched.
 
 Source: the CLOCK paper, section 3.1.
 """

@@ -1,7 +1,7 @@
-"""GDJ, GreedyDual-Join: credits, earned by matches; the smallest credit goes.
+"""GDJ, GreedyDual-Join: credits, earned by matches; the smallest credit is evicted.
 
 A newcomer starts with a percentile of the credits now held, which sets how long it may take to
-prove its worth. Ties: the tuple goes that came to its present credit first.
+prove its worth. Ties: the tuple is evicted that came to its present credit first.
 
 Source: Chang, Li, Bestavros and Kollios, "GreedyDual-Join" (Boston University, TR-2004-028):
 algorithm 1 and the three rules in section 4.1, METHODS 1 to 3 in section 5.2:

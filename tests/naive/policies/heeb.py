@@ -1,4 +1,4 @@
-"""HEEB: the tuple goes whose expected gains, weighed by the chance to be still held, are lowest.
+"""HEEB: evicts the tuple whose expected gains, weighed by the chance to be still held, are lowest.
 
 Needs a model of each stream, and works for one two-way join, or for a cache (`caching`: only the
 first reference to a tuple is a gain).
@@ -57,7 +57,7 @@ class Heeb(Sampled):
 
 
 class HeebBeforeItKnows(Heeb):
-    """HEEB without models, before it has seen enough to fit some: until then the oldest goes."""
+    """HEEB without models, before it has seen enough to fit some: evicts the oldest until then."""
 
     FIRST_FIT = 256  # arrivals
 

@@ -4,7 +4,7 @@ The probability of a key i arrivals from now follows from the locality model by 
 recursion, P_i = b P + sum of a over its arrivals so far that are near enough + sum of a_j P_{i-j};
 P is its share of what came so far. A worth is the sum of P_1 .. P_T, times the arrivals of the leg;
 over several other legs worths multiply, over several joins they add up. Ties: what expires sooner
-goes, then the older.
+is evicted, then the older.
 
 Without weights, and before enough has come to learn some, the worth is the count alone.
 

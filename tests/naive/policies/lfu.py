@@ -1,4 +1,4 @@
-"""LFU: the tuple whose key was asked for least often goes; ties: the least recently used.
+"""LFU: evicts the tuple whose key was asked for least often; ties: the least recently used.
 
 Perfect LFU remembers the count of a key even while nothing with that key is held; in-cache LFU
 counts the matches of the tuple itself.

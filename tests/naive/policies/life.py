@@ -1,4 +1,4 @@
-"""LIFE: the tuple goes with the lowest product of chance to join and lifetime left.
+"""LIFE: evicts the tuple with the lowest product of chance to join and lifetime left.
 
 Sources: Das, Gehrke and Riedewald (SIGMOD 2003); LIFE_p in the HEEB paper, section 1.
 """

@@ -1,4 +1,4 @@
-"""LRU: the tuple goes whose last match, or arrival if it had none, lies farthest back.
+"""LRU: evicts the tuple whose last match, or arrival if it had none, lies farthest back.
 
 Source: the CLOCK paper, section 3.1: FIFO, but a match sends a tuple to the back of the queue.
 """

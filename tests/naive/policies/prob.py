@@ -1,7 +1,7 @@
-"""PROB: the tuple least likely to be joined goes, judged by the arrivals seen so far.
+"""PROB: evicts the tuple least likely to be joined, judged by the arrivals seen so far.
 
 The chance of a result is estimated by how often the key has arrived on the other legs; with more
-than one other leg by the product, as a result needs one tuple of each. Ties: the older goes.
+than one other leg by the product, as a result needs one tuple of each. Ties: the older one.
 
 Sources: Das, Gehrke and Riedewald, "Approximate Join Processing over Data Streams" (SIGMOD 2003);
 PROB_p in the HEEB paper, sections 1 and 7.2; the GDJ paper, section 3.1.

@@ -1,4 +1,4 @@
-"""RAND: anybody may go, the newcomer included, with equal chance.
+"""RAND: any tuple is evicted, the newcomer included, with equal chance.
 
 Sources: the HEEB paper, section 8; random eviction in the CLOCK paper, section 3.1.
 """

@@ -1,7 +1,7 @@
 """Policies whose scores move with time: they are worked out at the moment of choice.
 
-Of every held tuple in a small memory, of a random sample in a large one. The lowest goes, of equal
-ones the older; a newcomer that is lower still is refused.
+Of every held tuple in a small memory, of a random sample in a large one. The lowest is
+evicted, of equal ones the older; a newcomer that is lower still is refused.
 """
 
 from ..members import Members

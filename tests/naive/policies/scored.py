@@ -1,4 +1,4 @@
-"""Policies that give every held tuple a score and let the lowest go."""
+"""Policies that give every held tuple a score and evict the lowest."""
 
 from .base import Policy, check_admit
 

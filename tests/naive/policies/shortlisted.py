@@ -3,7 +3,7 @@
 The first eight in the list are a shortlist, each with the score it had when it was last looked at.
 A hand looks at the next eight of all; one lower than the highest there changes places with it. Then
 the lowest of it is looked at again and again, until it is one that was the lowest already. Ties:
-the older goes.
+the older is evicted.
 """
 
 from math import inf

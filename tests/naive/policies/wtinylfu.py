@@ -2,7 +2,7 @@
 
 Newcomers enter the window. When room is needed, the window's least recent tuple and the main
 memory's least recent one are compared by how often their keys have arrived lately; the less
-popular goes. The main memory is a segmented LRU: probation, and protected after a match. The
+popular is evicted. The main memory is a segmented LRU: probation, and protected after a match. The
 popularity is a count-min sketch whose counters are halved now and then, so that it forgets.
 
 Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy" (ACM

@@ -17,7 +17,7 @@ class InForce:
     """Which policies are in force, over all buckets."""
 
     buckets: dict[str, int]  # in how many each policy is in force
-    scores: dict[str, float]  # what each that is tried finds in miniature, beside those in force
+    scores: dict[str, float]  # what each finds in shadow caches, beside those in force
     switches: int
 
 
@@ -48,5 +48,6 @@ def counters(engine: "Engine", problem: str) -> dict[str, float]:
     if chooser is not None:
         counted["switches"] = float(chooser.switches)
         for name, (more, beside) in chooser.standing().items():
-            counted[f"more_{name}"], counted[f"beside_{name}"] = more, beside
+            if f"more_{name}" in counted:
+                counted[f"more_{name}"], counted[f"beside_{name}"] = more, beside
     return counted

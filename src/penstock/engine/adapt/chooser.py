@@ -1,109 +1,64 @@
-"""`auto`: find the policy while it runs. Candidates are tried in miniature; the best is in force.
+"""`auto`: find the policy, or its parameters, while the engine runs.
 
-The candidates differ in policy, parameters and layout, and are many; so only some are awake at a
-time:
+One policy is in force, the *incumbent*. From time to time the others are its *challengers* in a
+trial: each has a shadow cache (`shadows.py`), and all are shown the same rows. In a *look*, taken
+whenever a part of the rows has come again, what each found is compared with what the incumbent
+found in the same rows. After every `ROUND` looks the worse half of the challengers is dropped; when
+one is left and dropped too, the trial is over. A challenger takes over as soon as its lead is more
+than what a change costs, `TURN` memories full of the incumbent's results, and `SURE` standard
+errors. Then, and when the engine's own results have clearly changed, a trial begins with
+all challengers and no evidence. Otherwise the next trial begins when the last one is paid for:
+shadow caches may cost `SPEND` of what the engine costs. Evidence of earlier trials counts half.
 
-- At first every family is. A candidate that is clearly behind is put to sleep, until `AWAKE` are
-  left.
-- Then neighbours of the one in force are woken in turns, and now and then another one.
-- A candidate that wakes is shown the last rows and compared with the one in force from there on.
-- If the engine itself comes to find clearly more or less than it did, something has changed: what
-  was found before is forgotten, and families are woken again.
+Where all keys are sampled, it is the engine's own results that count for the incumbent. Where they
+are not, they count against the policy that was in force before: if the engine finds less than that
+policy would have, the change is undone, and the next change must bring twice as much.
 
-Where all keys are sampled the engine is its own miniature, and the one in force needs none: so it
-is what was really found that is compared.
+Where keys have an order and all are sampled, a policy that goes by it (HEEB) takes over at the
+first look, without evidence.
 
-The first candidate is *home*: good nearly everywhere. It never sleeps, to come back to it is easy,
-and every return makes it harder to leave again. Miniatures may cost a part of what the engine
-costs; when they have, all rest until that is made up for. Costs are counted in rows of a cheap
-policy (`Policy.cost`), not measured: nothing may depend on how busy a machine is.
-
-Candidates are compared look by look. Results come in bursts, so their number says little about its
-own noise; differences between two that were shown the same rows do. What is longer ago counts less.
-
-Some keys come so often that a sample of the keys says the wrong thing, with them or without: a key
-with a tenth of all rows is either in the sample of a hundredth, and fills the miniature, or it is
-not. So such *hot* keys are left out of samples, and so is the memory that they take.
+Costs are counted in rows of a cheap policy (`Policy.cost`), not measured: nothing may depend on how
+busy a machine is. Decision 21 (docs/decisions) has the reasons and what it reaches.
 """
 
+from collections.abc import Sequence
 from importlib.util import find_spec
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...kernel.policy import KEEP_ALL
+from ...kernel.policy import KEEP_ALL, Configured
 from ...policies import AUTO
 from ..saved import part, prefixed
-from .miniatures import Candidate, Columns, Ring, are_neighbours, room_for
-from .pilot import Finder, Pilot, Tuner
+from .pilot import Pilot
+from .shadows import Columns, Ring, Sample, Shadows, room_for, share_of
 
 if TYPE_CHECKING:
     from ..base import Engine
 
 SMALLEST = 2  # rows in the budget
-FIRST = 128  # sampled rows before the first choice
-LOOKS = 24  # that are remembered
-FEWEST = 4  # looks that two must have shared to be compared, and that the one in force is given
-LEAD = 0.02  # the share by which another must promise to be ahead of the one in force,
-SURE = 1.5  # and by how many standard errors it must have been,
-MOST_DOUBT = 8.0  # times so much where those that took over before did not find what they promised;
-EASE = 0.97  # what is left of that doubt after a look
-HOME = 0.01  # the share by which home must have been ahead
-TURN = 2_048.0  # sampled rows whose results a change costs, where not all keys are sampled
-BEHIND = 0.02  # by which share a candidate must be behind to be put to sleep,
-DOUBT = 3.0  # and by so many standard errors
-AWAKE = 4  # candidates that stay awake, with the one in force
-LATELY = 4_096  # sampled rows that a new miniature is shown at most
-REST = 8_000  # sampled rows that a candidate sleeps at least, if nothing changes
-FIT = 400_000.0  # what it costs to fit models to keys with an order
-ROUND = 4_000  # sampled rows that can be afforded when a rest ends, and as many again
-BEGIN = 16_000  # sampled rows in which more than `AWAKE` may be awake, after a change too
-RECENT = 3  # looks in which the engine must have found clearly more or less than before,
-CHANGED = 0.25  # by this share
-STRANGE = 2.5  # and by so many standard deviations of a look
-CAN_FIT = find_spec("scipy") is not None  # executors may do without it
-SAVED = ("found", "awake", "slept", "own", "beaten")
-FADE = 0.85  # what a look counts of the one after it
-USUAL = 0.2  # by which share candidates differ, as a rule: what says more is doubted
-ALLOWED = 0.1  # what miniatures may cost of what the engine costs
-FREE = 1_000_000.0  # that may be spent before that counts: a tenth of a second or two
-HOT = 1 / 128  # of the rows that came lately
+FIRST, PART = 128, 16  # sampled rows before the first look; then a look per such a part of all,
+LONGEST = 1_024  # of at most so many rows,
+REST = 10_000.0  # or between trials rows that cost the engine so much
+ROUND, FEWEST = 4, 6  # looks after which the worse half is dropped, and before a change
+TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in these,
+MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
+SURE, BACK = 4.0, 1.0  # standard errors by which a challenger must lead; one that is expected to
+NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
+SPEND = 0.1  # what shadow caches may cost of what the engine costs,
+FREE = 600_000.0  # and at first: about 60 milliseconds,
+SHOWN = 1_500.0  # with so much for showing them any rows at all,
+FIT = 400_000.0  # and so much for fitting models to keys with an order
+WARM = 2_048  # sampled rows that a new shadow cache is shown
+LOOKS, RECENT = 24, 3  # of the engine's own results: remembered, and compared with those before,
+CHANGED, STRANGE = 0.25, 3.0  # in shares and in standard deviations: what is a clear change
+HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all keys
 ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
-
-
-class Beside(NamedTuple):
-    """Each candidate beside the one in force, over the looks that they shared."""
-
-    share: np.ndarray  # by which share of its results each is ahead; NaN: too few looks
-    error: np.ndarray  # the standard error of that
-    total: np.ndarray  # the results of the one in force
-
-    @property
-    def promise(self) -> np.ndarray:
-        """The share by which each may be expected to be ahead: less, the less is known."""
-        return self.share * USUAL**2 / (USUAL**2 + self.error**2)
-
-
-def compare(found: np.ndarray, choice: int, fewest: int) -> Beside:
-    """Return how all did beside one of them: `found` are float64[looks, candidates], NaN: asleep.
-
-    >>> beside = compare(np.array([[10.0, 12, 5], [10, 13, np.nan], [10, 11, np.nan]]), 0, 2)
-    >>> beside.share.round(2).tolist()
-    [0.0, 0.19, nan]
-    """
-    more = found - found[:, [choice]]
-    shared = ~np.isnan(more)
-    age = np.arange(len(found))[::-1, None]
-    weight = np.where(shared, FADE**age, 0.0)
-    more = np.where(shared, more, 0.0)
-    count, whole = shared.sum(0), np.maximum(weight.sum(0), 1e-9)
-    total = np.maximum((weight * np.where(shared, found[:, [choice]], 0.0)).sum(0), 1.0)
-    mean = (weight * more).sum(0) / whole
-    spread = ((weight * (more - mean)) ** 2).sum(0) * count / np.maximum(count - 1, 1)
-    share = np.where(count < fewest, np.nan, mean * whole / total)
-    return Beside(share, np.sqrt(spread) / total, total)
+CAN_FIT = find_spec("scipy") is not None  # executors may do without it
+SAVED = ("alive", "sums", "own", "beaten", "whole", "real")
 
 
 def hot_keys(key: np.ndarray, share: float) -> np.ndarray:
@@ -144,112 +99,144 @@ def looks_ordered(keys: np.ndarray) -> bool:
     return min(len(near), len(far)) > 0 and bool(np.mean(near) < ORDER_NEARER * np.mean(far))
 
 
-def fallback(rows: int, room: int, policy: str) -> str:
-    """Return why nothing can be tried out beside a memory, or nothing if it can.
+class Evidence(NamedTuple):
+    """Each challenger beside the incumbent, over the looks in which it had a shadow cache."""
 
-    >>> fallback(100, 100, "rate"), fallback(1, 1, "rate")[:38]
-    ('', 'a budget of 1 row is too small to try ')
+    looks: np.ndarray
+    rows: np.ndarray  # in these looks,
+    base: np.ndarray  # the incumbent's results in these, 1 at least,
+    lead: np.ndarray  # and how many more the challenger had
+    error: np.ndarray  # the standard error of the lead
+
+
+def evidence(sums: np.ndarray) -> Evidence:
+    """Return what sums over looks say: of looks, rows, base, lead, and squares of leads.
+
+    For the error one more look is assumed that had no lead: few looks may agree by chance.
+
+    >>> found = evidence(np.array([[3.0], [30.0], [20.0], [6.0], [14.0]]))
+    >>> found.lead.tolist(), found.error.round(3).tolist()
+    ([6.0], [2.582])
     """
-    if rows >= SMALLEST and room > 0:
-        return ""
-    what = "row" if rows == 1 else "rows"
-    return (
-        f"a budget of {rows:,} {what} is too small to try anything out beside it: "
-        f"{policy} is in force throughout"
-    )
+    looks, rows, base, lead, squares = sums
+    spread = np.maximum(squares - lead**2 / (looks + 1), 0.0)
+    error = np.sqrt(spread * (looks + 1) / np.maximum(looks, 1))
+    return Evidence(looks, rows, np.maximum(base, 1.0), lead, error)
 
 
-class Chooser(Finder):
-    """Says from time to time which candidate should be in force."""
+class Chooser(Pilot):
+    """Says from time to time which of some policies should be in force."""
 
-    def __init__(self, engine: "Engine", tried: tuple[Candidate, ...]):
-        super().__init__(engine, tried, 0, FIRST)
-        self.acting = self.candidate.chosen
-        # Whether the engine serves as the miniature of the candidate in force.
-        self._stands_in = engine.alike and self._waiting.share >= 1
-        self._ring = Ring(room_for(engine.footprint.rows))
-        count = len(tried)
-        self._found = np.full((LOOKS, count), np.nan)  # in the last looks, the newest last
-        self._awake = np.zeros(count, bool)
-        self._slept = np.full(count, -REST)  # when each was put to sleep, in sampled rows
-        families = [each.family for each in tried]
-        self._firsts = [families.index(family) for family in sorted(set(families))]
-        for number in self._firsts:
-            self._awake[number] = not tried[number].chosen.policy.ordered
-        self._looks = 0
-        self._since = 0  # sampled rows when the choice was made
-        self.switches = 0
-        self._beaten = np.zeros(3)  # what was in force before, by how much it was beaten, the error
-        self._missed = 0  # the last sampled rows that the miniatures were not shown: they rest
-        self._earned, self._spent = 0.0, 0.0  # what the engine and the miniatures have cost
-        self._ruled = FEWEST  # looks since the choice was made
-        self._doubt = 1.0  # whatever leads at home is doubted so many times as much
+    finds = True
+
+    def __init__(self, engine: "Engine", tried: Sequence[Configured], start: int):
+        super().__init__(engine.chosen, tried[start], "")
+        self.candidates, count = tuple(tried), len(tried)
+        rows, room = engine.footprint.rows, engine.footprint.room
+        self._sample = Sample(share_of(rows, room))
+        self._shadows = Shadows(self.candidates, engine, self._sample.share)
+        self._ring, self._sampled = Ring(room_for(rows)), Ring(WARM)  # the last rows
+        self._memory = min(rows, room)
+        self._start, self._choice, self._before = start, start, -1
+        self._alive = np.zeros(count, bool)  # challengers in the trial
+        self._sums = np.zeros((5, count))  # see `evidence`
+        self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache in this trial,
+        self._real = np.zeros(2)  # and in the one before the last change
         self._own = np.full(LOOKS, np.nan)  # results of the engine for each row, in the last looks
         self._results = 0  # of the engine, so far
-        self._changed = 0  # sampled rows when a change was noticed
+        self._seen = 0  # sampled rows
+        self._looks, self._trial = 0, 0  # looks so far, and in this trial
+        self._funds = FREE  # what shadow caches may cost now: below 0, they have cost too much
+        self._doubt = 1.0  # how many times as much a change must bring
+        self._since = 0  # sampled rows when the incumbent took over
+        self.switches = 0
+        self._beaten = np.zeros(3)  # the last incumbent, by which share it was beaten, the error
 
     def begin(self, results: int) -> None:
-        """Take note of what the engine had found before anything was tried beside it."""
         self._results = results
-
-    def learn(self, columns: Columns, start: int, stop: int, results: int) -> bool:
-        self._ring.add(tuple(each[start:stop] for each in columns))
-        self.looked = self._waiting.take(stop) >= self._need
-        if not (self.looked and self._look(results)):
-            return False
-        self.acting = self.candidate.chosen
-        return True
 
     @property
     def lately(self) -> Columns:  # type: ignore[override]
         return self._ring.columns()
 
-    def _look(self, results: int) -> bool:
-        waited = self._waiting.count
-        rows = self._waiting.leave()
-        self._seen += waited
-        self._looks += 1
-        self._doubt = 1 + (self._doubt - 1) * EASE
-        self._earned += self._cost([self._choice]) * waited / self._waiting.share
-        before = self._results
-        news = self._watch_engine(results, waited)
-        if self._rests(news):
-            self._missed += waited
-            return False
-        self._catch_up(waited)
-        self._found = np.vstack([self._found[1:], self._show(rows, results - before)])
-        changed = not news and self._follow()
-        self._thin_out()
-        if news:
-            self._start_over()
-        else:
-            self._wake_some()
-        self._leave_out_hot_keys()
-        return changed
-
-    def _show(self, rows: Columns, own: int) -> np.ndarray:
-        """Show rows to those awake; return what each found, and the engine itself: `own`."""
-        found = self._trials.push(rows, self._shown())
-        self._spend(len(rows[0]), self._shown())
-        if self._stands_in:
-            found[self._choice] = own
-        found[~self._awake] = np.nan
-        return found
-
     @property
     def hot(self) -> np.ndarray:  # type: ignore[override]
         """The keys that are left out of the sample."""
-        return self._waiting.hot
+        return self._sample.hot
 
-    def _leave_out_hot_keys(self) -> None:
-        """Find them anew after 1, 2, 4, 8, ... looks, and every 64."""
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return self._shadows.nbytes + self._ring.nbytes + self._sampled.nbytes
+
+    def discard(self, keys: np.ndarray) -> None:
+        self._shadows.discard(keys)
+
+    def resize(self) -> None:
+        self._shadows.resize()
+
+    def watch(self, columns: Columns, key: np.ndarray) -> None:
+        self._sample.watch(key)
+
+    def stop(self, most: int) -> int:
+        return self._sample.stop(most, self._need)
+
+    @property
+    def _need(self) -> int:
+        """How many sampled rows there are between the last look and the next."""
+        most = LONGEST
+        if not self._alive.any():
+            most = max(LONGEST, int(REST * self._sample.share / self._cost(self._choice)))
+        return max(FIRST, min(self._seen // PART, most))
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all keys are sampled: then the engine is the incumbent's shadow cache."""
+        return self._sample.share >= 1
+
+    def learn(self, columns: Columns, start: int, stop: int, results: int) -> bool:
+        self._ring.add(tuple(each[start:stop] for each in columns))
+        taken, need = self._sample.take(stop), self._need
+        if not self._is_whole and len(taken):
+            self._sampled.add(tuple(each[taken] for each in columns))
+        if self._sample.count < need:
+            return False
+        count, self._sample.count = self._sample.count, 0
+        own, self._results = results - self._results, results
+        changed = self._look(count, own)
         if self._looks & (self._looks - 1) == 0 or self._looks % 64 == 0:
-            self._waiting.leave_out(hot_keys(_keys(self._ring.columns()), self._waiting.share))
+            self._sample.leave_out(hot_keys(_keys(self._ring.columns()), self._sample.share))
+        return changed
 
-    def _watch_engine(self, results: int, waited: int) -> bool:
-        """Tell whether the engine has come to find clearly more or less than it did."""
-        self._own = np.append(self._own[1:], (results - self._results) / waited)
-        self._results = results
+    def _look(self, count: int, own: int) -> bool:
+        """Compare what was found in the last rows; tell whether another policy takes over."""
+        self._seen += count
+        self._looks += 1
+        self._funds += SPEND * self._cost(self._choice) * count / self._sample.share
+        if self._looks == 1 and self._orders():
+            return True
+        if self._is_another_stream(own / count):
+            self._begin(0.0)
+        elif self._alive.any():
+            self._show(self._last(count), own)
+            if self._follow():
+                return True
+            if self._trial % ROUND == 0:
+                self._halve()
+        elif self._funds >= 0 and self._seen >= self._memory:
+            self._begin(0.5)
+        return False
+
+    def _orders(self) -> bool:
+        """Let a policy that goes by the order of keys take over at first, if they have one."""
+        ordered = [n for n, each in enumerate(self.candidates) if each.policy.ordered]
+        if not ordered or self.policy.ordered or not self._is_welcome(ordered[0]):
+            return False
+        self._take_over(ordered[0], 0.0, 0.0)
+        return True
+
+    def _is_another_stream(self, own: float) -> bool:
+        """Tell whether the engine has come to find clearly more or less for each row."""
+        self._own = np.append(self._own[1:], own)
         lately, before = self._own[-RECENT:], self._own[:-RECENT]
         before = before[~np.isnan(before)]
         if len(before) < 2 * RECENT:
@@ -259,252 +246,203 @@ class Chooser(Finder):
         if np.abs(lately - usual).min() <= far or np.ptp(np.sign(lately - usual)) > 0:
             return False
         self._own[:-RECENT] = np.nan
-        self._changed = self._seen
         return True
 
-    def _start_over(self) -> None:
-        """Forget what was found before a change; wake the families that can be afforded."""
-        self._found[:-RECENT] = np.nan
-        self._slept[:] = self._seen - REST
-        for number in self._firsts:
-            if self._affords(1) and self._welcome(number):
-                self._wake(number)
+    # A trial
 
-    def _welcome(self, number: int) -> bool:
-        """Tell whether a candidate may be tried: models are fitted to keys with an order.
+    def _begin(self, kept: float) -> None:
+        """Begin a trial with all challengers; `kept` is what earlier evidence counts."""
+        self._sums *= kept
+        self._whole, self._trial = np.zeros(2), 0
+        for number in range(len(self.candidates)):
+            self._alive[number] = number != self._choice and self._is_welcome(number)
+            if number in self._shadows.numbers() or not self._has_shadow(number):
+                continue
+            self._show_to(number, self._last(WARM))
+            if self.candidates[number].policy.ordered:
+                self._funds -= FIT
+
+    def _has_shadow(self, number: int) -> bool:
+        return self._alive[number] or (number == self._choice and not self._is_whole)
+
+    def _is_welcome(self, number: int) -> bool:
+        """Tell whether a policy may be tried: models are fitted to keys with an order only.
 
         A sample of the keys does not move as all of them do, so there none is.
         """
-        if not self.candidates[number].chosen.policy.ordered:
+        if not self.candidates[number].policy.ordered:
             return True
-        affordable = self._left >= FIT and self._waiting.share >= 1
-        return affordable and CAN_FIT and looks_ordered(_keys(self._ring.columns()))
+        return self._is_whole and CAN_FIT and looks_ordered(_keys(self._ring.columns()))
 
-    def _rests(self, news: bool) -> bool:
-        """Tell whether the miniatures have cost too much to be shown what waited.
+    def _last(self, count: int) -> Columns:
+        """Return so many of the last sampled rows, as far as they are remembered."""
+        columns = (self._ring if self._is_whole else self._sampled).columns()
+        return tuple(column[-count:] for column in columns)
 
-        A round is kept back, to watch the one that has just taken over.
-        """
-        rounds = int(self._ruled >= FEWEST) + int(self._missed > 0 and not news)
-        return not self._affords(rounds)
+    def _show_to(self, number: int, rows: Columns) -> int:
+        self._funds -= SHOWN + self._cost(number) * len(rows[0])
+        return self._shadows.show(number, rows)
 
-    def _affords(self, rounds: int) -> bool:
-        return self._left >= rounds * ROUND * self._cost(self._shown())
+    def _cost(self, number: int) -> float:
+        return self.candidates[number].policy.cost
 
-    @property
-    def _left(self) -> float:
-        """What miniatures may still cost."""
-        return FREE + ALLOWED * self._earned - self._spent
-
-    def _cost(self, numbers: list[int]) -> float:
-        return sum(self.candidates[number].chosen.policy.cost for number in numbers)
-
-    def _spend(self, rows: int, numbers: list[int]) -> None:
-        self._spent += rows * self._cost(numbers)
-
-    def _catch_up(self, waited: int) -> None:
-        """Show the miniatures what they missed while they rested, as far as it is known."""
-        if self._missed:
-            rows = self._known(waited)
-            self._trials.push(tuple(each[-self._missed :] for each in rows), self._shown())
-            self._spend(min(self._missed, len(rows[0])), self._shown())
-            self._missed = 0
-
-    def is_awake(self, number: int) -> bool:
-        """Tell whether a candidate is being tried."""
-        return bool(self._awake[number])
-
-    def _numbers(self) -> list[int]:
-        return np.flatnonzero(self._awake).tolist()
-
-    def _shown(self) -> list[int]:
-        """Return which candidates have a miniature."""
-        return [each for each in self._numbers() if each != self._choice or not self._stands_in]
-
-    def _known(self, but: int) -> Columns:
-        """Return the sampled ones of the last rows, but for the newest so many of them."""
-        columns = self._ring.columns()
-        places = self._waiting.sampled(_keys(columns))
-        places = places[: max(0, len(places) - but)][-LATELY:]
-        return tuple(column[places] for column in columns)
-
-    def _beside(self) -> Beside:
-        """Compare all with the one in force."""
-        return compare(self._found, self._choice, FEWEST)
+    def _show(self, rows: Columns, own: int) -> None:
+        """Show rows to the shadow caches, and add up what each found beside the incumbent."""
+        self._trial += 1
+        base = float(own)
+        if not self._is_whole:
+            base = self._show_to(self._choice, rows)
+            self._whole += own, base
+        for number in np.flatnonzero(self._alive).tolist():
+            beside = base
+            if number == self._before and self._real.min() > 0:  # what the engine would have found
+                beside = own * self._real[1] / self._real[0]
+            lead = self._show_to(number, rows) - beside
+            self._sums[:, number] += 1, len(rows[0]), beside, lead, lead * lead
 
     def _follow(self) -> bool:
-        """Put the candidate in force that promises most, if one clearly does.
-
-        Not before the one in force has had some looks. Home is asked for less, and its return says
-        that the one in force was overrated.
-        """
-        self._ruled += 1
-        if self._ruled < FEWEST:
+        """Let the best challenger take over, if one is clearly worth the change."""
+        looks, rows, base, lead, error = evidence(self._sums)
+        turn = self._doubt * TURN * self._memory * base / np.maximum(rows, 1)
+        here = self.policy
+        free = [each.policy is here and here.retuned is not None for each in self.candidates]
+        expected = [
+            each.policy.ordered or (self._is_whole and number == self._start)
+            for number, each in enumerate(self.candidates)
+        ]
+        worth = lead > np.where(free, 0.0, turn) + np.where(expected, BACK, SURE) * error
+        worth &= self._alive & (looks >= FEWEST)
+        if not worth.any():
             return False
-        beside = self._beside()
-        turn = TURN / self._seen if self._waiting.share < 1 else 0.0
-        promise, sure = beside.promise, SURE * self._doubt * beside.error
-        clearly = (promise > max(LEAD * self._doubt, turn)) & (beside.share > sure) & self._awake
-        if self._choice:
-            clearly[0] = beside.share[0] > max(HOME, turn)
-        if not clearly.any():
-            return False
-        before, self._choice = self._choice, int(np.argmax(np.where(clearly, promise, -np.inf)))
-        if not self._choice:
+        share = np.where(worth, lead / base, -np.inf)
+        near = np.flatnonzero(share >= share.max() - NEAR).tolist()
+        choice = min(near, key=lambda number: (self._cost(number), -share[number]))
+        if choice == self._before:
             self._doubt = min(2 * self._doubt, MOST_DOUBT)
-        self._ruled = 0
-        self._since = self._seen
-        self.switches += 1
-        self._beaten = np.array([before, beside.share[self._choice], beside.error[self._choice]])
-        if self._stands_in:
-            self._trials.forget(self._choice)
-            self._show_lately(before)
+        self._take_over(choice, share[choice], error[choice] / base[choice])
         return True
 
-    def _thin_out(self) -> None:
-        """Put those to sleep that are clearly behind; the one in force and home are safe."""
-        share, error, _ = self._beside()
-        known = np.nan_to_num(share)
-        ranked = sorted(self._numbers(), key=lambda number: float(known[number]))
-        spare = len(ranked) - AWAKE if self._seen - self._changed > BEGIN else 0
-        for place, number in enumerate(ranked):
-            behind = share[number] < -BEHIND - DOUBT * error[number]
-            if number not in (self._choice, 0) and (behind or place < spare):
-                self._awake[number] = False
-                self._slept[number] = self._seen
-                self._trials.forget(number)
+    def _take_over(self, choice: int, share: float, error: float) -> None:
+        """Put a challenger in force, which found this share more."""
+        self._beaten = np.array([self._choice, share, error])
+        self._real = self._whole
+        self._choice, self._before = choice, self._choice
+        self.in_force = self.candidates[choice]
+        self._since = self._seen
+        self.switches += 1
+        if self._is_whole:
+            self._shadows.drop(choice)
+        self._begin(0.0)
 
-    def _wake_some(self) -> None:
-        """Wake a neighbour of the one in force, or the one that slept longest."""
-        for number in self._firsts:
-            ordered = self.candidates[number].chosen.policy.ordered
-            if ordered and self._rested[number] and self._welcome(number):
-                self._wake(number)
-        if self._awake.sum() < AWAKE:
-            rested = np.flatnonzero(self._rested).tolist()
-            waiting = [number for number in rested if self._may_wake(number)]
-            if waiting:
-                self._wake(min(waiting, key=lambda number: (self._slept[number], number)))
+    def _halve(self) -> None:
+        """Drop the worse half of the challengers, or the last one, if it does not lead.
 
-    def _may_wake(self, number: int) -> bool:
-        near = number in self._firsts or are_neighbours(self.candidates[number], self.candidate)
-        return near and self._welcome(number)
+        With the last one the trial is over.
+        """
+        _, _, base, lead, error = evidence(self._sums)
+        ranked = sorted(np.flatnonzero(self._alive).tolist(), key=lambda n: -lead[n] / base[n])
+        kept = ceil(len(ranked) / 2) if len(ranked) > 1 else int(lead[ranked[0]] > error[ranked[0]])
+        for number in ranked[kept:]:
+            self._alive[number] = False
+            self._shadows.drop(number)
+        if not kept:
+            self._shadows.drop(self._choice)
+            self._doubt = max(1.0, self._doubt / 2)
 
-    @property
-    def _rested(self) -> np.ndarray:
-        """Which candidates have slept long enough."""
-        return ~self._awake & (self._seen - self._slept >= REST)
-
-    def _wake(self, number: int) -> None:
-        if self._awake[number]:
-            return
-        self._awake[number] = True
-        self._show_lately(number)
-        self._spent += FIT if self.candidates[number].chosen.policy.ordered else 0.0
-
-    def _show_lately(self, number: int) -> None:
-        """Show the last rows to a miniature that is new."""
-        rows = self._known(0)
-        self._trials.push(rows, [number])
-        self._spend(len(rows[0]), [number])
+    # What is told
 
     def explain(self) -> dict[str, object]:
         """Return what is in force, since when and why, and what the others find beside it."""
-        share, error, _ = self._beside()
-        known = [number for number in self._numbers() if not np.isnan(share[number])]
-        known.sort(key=lambda number: -share[number])
+        known = evidence(self._sums)
+        share, error = known.lead / known.base, known.error / known.base
+        ranked = self._ranked(known)
         return super().explain() | {
-            "in_force": str(self.candidate),
-            "layout": self.candidate.layout,
+            "in_force": str(self.in_force),
             "why": self._why(),
-            "since": round(self._since / self._waiting.share),
-            "rows": round(self._seen / self._waiting.share),
-            "sampled": self._waiting.share,
+            "since": round(self._since / self._sample.share),
+            "rows": round(self._seen / self._sample.share),
+            "sampled": self._sample.share,
             "switches": self.switches,
-            "resting": bool(self._missed),
-            "scores": {str(self.candidates[n]): round(1 + float(share[n]), 4) for n in known},
-            "errors": {str(self.candidates[n]): round(float(error[n]), 4) for n in known},
+            "resting": not self._alive.any(),
+            "scores": {str(self.candidates[n]): round(1 + float(share[n]), 4) for n in ranked},
+            "errors": {str(self.candidates[n]): round(float(error[n]), 4) for n in ranked},
         }
 
     def _why(self) -> str:
-        if self._looks < FEWEST:
+        if not self.switches and self._looks <= ROUND:
             return (
-                f"too few rows to learn from so far ({self._seen + self._waiting.count} sampled): "
-                f"{self.candidate} is in force until something is known"
+                f"too few rows to learn from so far ({self._seen + self._sample.count} sampled): "
+                f"{self.in_force} is in force until something is known"
             )
         if not self.switches:
-            return f"nothing was clearly ahead of {self.candidate}, in force from the start"
+            return f"nothing was clearly ahead of {self.in_force}, in force from the start"
         before, share, error = self._beaten.tolist()
-        found = (
-            f"in miniature it found {share:.1%} (standard error {error:.1%}) more than "
-            f"{self.candidates[int(before)]}, which was in force before"
-        )
-        if self._choice:
-            return found
+        if not share:
+            return f"keys that follow each other are near each other, which {self.in_force} uses"
         return (
-            f"{self.candidate} is good nearly everywhere, and comes back where others fail: {found}"
+            f"in a shadow cache it found {share:.1%} (standard error {error:.1%}) more than "
+            f"{self.candidates[int(before)]}, which was in force before"
         )
 
     def standing(self) -> dict[str, tuple[float, float]]:
-        """Return how many results the best of each family had more than the one in force had, and
-        how many that were.
+        """Return how many results the best of each policy had more than the incumbent had, and how
+        many that were.
         """
-        share, _, total = self._beside()
+        known = evidence(self._sums)
         best: dict[str, tuple[float, float]] = {}
-        for number in self._numbers():
-            name, more = self.candidates[number].chosen.policy.name, share[number]
-            if not np.isnan(more) and (name not in best or best[name][0] < more * total[number]):
-                best[name] = more * total[number], total[number]
+        for number in self._ranked(known):  # the best one first
+            each = float(known.lead[number]), float(known.base[number])
+            best.setdefault(self.candidates[number].policy.name, each)
         return best
 
-    @property
-    def nbytes(self) -> int:  # type: ignore[override]
-        return super().nbytes + self._ring.nbytes
+    def _ranked(self, known: Evidence) -> list[int]:
+        """Return the incumbent and all of which something is known, by their leads."""
+        order = np.argsort(-known.lead / known.base, kind="stable").tolist()
+        return [number for number in order if known.looks[number] > 0 or number == self._choice]
+
+    # Saving
 
     @property
     def tried(self) -> np.ndarray:
-        """The names of all candidates as bytes: another package may have added or taken some."""
+        """The names of all policies as bytes: another package may have added or taken some."""
         return np.frombuffer("; ".join(map(str, self.candidates)).encode(), np.uint8)
 
     def is_like(self, saved: dict[str, np.ndarray]) -> bool:
-        if "tuner.tried" in saved:  # older states lack it
-            return np.array_equal(self.tried, saved["tuner.tried"])
-        return super().is_like(saved)
+        return np.array_equal(self.tried, saved.get("tuner.tried", ()))
 
     def save(self) -> dict[str, np.ndarray]:
-        return prefixed("ring.", self._ring.save()) | super().save()
+        numbers = [self._choice, self._before, self._since, self.switches, self._seen]
+        numbers += [self._looks, self._trial, self._results, self._sample.count]
+        saved = {"numbers": np.array(numbers), "tried": self.tried}
+        saved["amounts"] = np.array([self._funds, self._doubt])
+        saved |= {name: getattr(self, f"_{name}").copy() for name in SAVED}
+        saved["hot"] = self.hot
+        for name in ("shadows", "sampled"):
+            saved |= prefixed(f"{name}.", getattr(self, f"_{name}").save())
+        return prefixed("ring.", self._ring.save()) | prefixed("tuner.", saved)
 
     def load(self, saved: dict[str, np.ndarray], resized: bool) -> None:
-        super().load(saved, resized)
+        own = part(saved, "tuner.")
+        self._choice, before, since, self.switches, *rest = own["numbers"].tolist()
+        self.in_force = self.candidates[self._choice]
         self._ring.load(part(saved, "ring."))
-        self.acting = self.candidate.chosen
-
-    def _save_own(self) -> dict[str, np.ndarray]:
-        whole = [self._choice, self._since, self.switches, self._seen, self._missed]
-        whole += [self._changed, self._results, self._looks, self._ruled]
-        saved = {"numbers": np.array(whole), "doubt": np.array([self._doubt])}
-        saved["tried"] = self.tried
-        saved["funds"] = np.array([self._earned, self._spent])
-        return saved | {name: getattr(self, f"_{name}").copy() for name in SAVED}
-
-    def _load_own(self, saved: dict[str, np.ndarray], resized: bool) -> None:
-        self._choice, self._since, self.switches, *rest = saved["numbers"].tolist()
-        self._awake[self._choice] = True
         if resized:
-            self._since = 0
             return
-        self._seen, self._missed, self._changed, self._results, self._looks, self._ruled = rest
-        self._doubt = float(saved["doubt"][0])
-        self._earned, self._spent = saved["funds"].tolist()
+        self._before, self._since = before, since
+        self._seen, self._looks, self._trial, self._results, self._sample.count = rest
+        self._sample.hot = np.array(own["hot"])
+        self._funds, self._doubt = own["amounts"].tolist()
         for name in SAVED:
-            setattr(self, f"_{name}", np.array(saved[name]))
+            setattr(self, f"_{name}", np.array(own[name]))
+        for name in ("shadows", "sampled"):
+            getattr(self, f"_{name}").load(part(own, f"{name}."))
 
 
 def _keys(columns: Columns) -> np.ndarray:
-    """Return the first attribute of the keys among the columns that miniatures are shown."""
+    """Return the first attribute of the keys among the columns that shadow caches are shown."""
     if not columns:
         return np.zeros(0, np.int64)
-    key = columns[1] if len(columns) > 2 else columns[0]
+    key = columns[1] if len(columns) > 3 else columns[0]  # of a cache: keys, sizes, costs
     return key[:, 0] if key.ndim == 2 else key
 
 
@@ -512,10 +450,16 @@ def make_pilot(engine: "Engine") -> Pilot:
     """Return what knows, or finds, the policy of an engine."""
     chosen, (rows, room, _, _) = engine.chosen, engine.footprint
     if chosen.policy is AUTO:
-        tried = engine._candidates()
-        home = tried[0].chosen
-        why = fallback(rows, room, str(home))
-        return Pilot(chosen, home, why) if why else Chooser(engine, tried)
+        tried = engine._tried()
+        if rows >= SMALLEST and room > 0:
+            return Chooser(engine, tried, 0)
+        what = "row" if rows == 1 else "rows"
+        why = (
+            f"a budget of {rows:,} {what} is too small to try anything out beside it: "
+            f"{tried[0]} is in force throughout"
+        )
+        return Pilot(chosen, tried[0], why)
     if chosen.is_tuned:
-        return Tuner(engine, engine._shares)
+        tried = list(chosen.candidates)
+        return Chooser(engine, tried, tried.index(chosen.starting))
     return Pilot(chosen, chosen, "there is no budget" if chosen.policy is KEEP_ALL else "as asked")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.adapt.miniatures import sampled
-from tests.naive.tuning import in_sample
+from penstock.engine.adapt.shadows import sampled
+from tests.naive.choosing import in_sample
 
 KEYS = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=60)
 

@@ -1,0 +1,261 @@
+"""Shadow caches: small engines under other policies, all shown the same sample of the rows.
+
+A sample is of keys, by their hashes: of a key either all tuples are in it or none. So a memory
+smaller by the same share meets a stream that is to it what the whole stream is to the whole memory.
+Where the memory is small all keys are sampled, else so many that a shadow cache holds `ROOM`
+tuples. Time is counted in sampled rows, and how many must come until the next comparison is known
+beforehand: so nothing depends on how the stream is cut, and costs do not grow with the memory.
+
+Source: Waldspurger et al., "Efficient MRC construction with SHARDS" (FAST 2015); for any policy,
+the same authors' "Cache modeling and optimization using miniature simulations" (ATC 2017).
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...kernel.jit import kernel
+from ...kernel.policy import Configured
+from ...kernel.rng import mix
+from ..saved import nbytes, part, prefixed
+
+if TYPE_CHECKING:
+    from ..base import Engine
+
+Columns = tuple[np.ndarray, ...]
+
+ROOM = 512  # tuples in a shadow cache
+SALT = np.uint64(0x5851F42D4C957F2D)  # other code that hashes keys must not see the same together
+BITS = np.uint64(11)  # of a hash of 64 bits 53 are compared
+WHOLE = 2**53
+RING_PIECES = 64  # kept apart at most, then put together
+RING_FEWEST = 1024  # rows that are kept,
+RING_SOME = 16_384  # or four for each row of the budget, up to so many; or
+RING_PART = 4  # a fourth of the budget, if that is more: what is kept counts among what it takes
+RING_MOST = 1 << 20
+
+
+def share_of(rows: int, room: int) -> float:
+    """Return the share of the keys that a shadow cache of so much room is shown.
+
+    >>> share_of(200, 200), share_of(5120, 512)
+    (1.0, 0.1)
+    """
+    return min(1.0, room / max(rows, 1))
+
+
+def sampled(key: np.ndarray, share: float) -> np.ndarray:
+    """Return the places of the keys that are in a sample of this share.
+
+    >>> keys = np.arange(10_000)
+    >>> len(sampled(keys, 1)), 900 < len(sampled(keys, 0.1)) < 1100
+    (10000, True)
+    """
+    if share >= 1:
+        return np.arange(len(key))
+    marks = np.zeros(len(key), np.bool_)
+    _mark(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), marks)
+    return np.flatnonzero(marks)
+
+
+@kernel
+def _mark(key, threshold, marks):
+    for place in range(key.shape[0]):
+        marks[place] = (mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold
+
+
+def _joined(parts: list[Columns]) -> Columns:
+    """Return rows that came in parts, oldest first; nothing at all before the first."""
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def _numbered(columns: Columns) -> dict[str, np.ndarray]:
+    return {str(number): column for number, column in enumerate(columns)}
+
+
+class Sample:
+    """Which rows of a stream are sampled, and how many were since the last look.
+
+    Per batch: `watch` it; ask `stop` how far to go; `take` what was gone through.
+    """
+
+    def __init__(self, share: float):
+        self.share = share
+        self.count = 0  # sampled rows since the last look
+        self.hot = np.zeros(0, np.int64)  # keys that are left out, in order
+        self._key = np.zeros(0, np.int64)  # of the batch
+        self._taken = 0  # rows of the batch
+        self._places = np.zeros(0, np.int64)  # of the sampled rows in the batch
+        self._next = 0  # the first of the places that was not taken
+
+    def watch(self, key: np.ndarray) -> None:
+        """Look at a batch, before any row of it is taken."""
+        self._key, self._taken = key, 0
+        self._find_places()
+
+    def leave_out(self, hot: np.ndarray) -> None:
+        """Leave these keys out from now on, also in what is left of the batch."""
+        if not np.array_equal(hot, self.hot):
+            self.hot = hot
+            self._find_places()
+
+    def _find_places(self) -> None:
+        """Find the sampled rows in what is left of the batch."""
+        places = self.places(self._key[self._taken :])
+        self._places, self._next = places + self._taken, 0
+
+    def places(self, key: np.ndarray) -> np.ndarray:
+        """Return the places of the keys that are in the sample and not left out of it."""
+        places = sampled(key, self.share)
+        return places[~np.isin(key[places], self.hot)] if len(self.hot) else places
+
+    def stop(self, most: int, need: int) -> int:
+        """Return up to which row to go until `need` rows were sampled, `most` at most."""
+        last = self._next + need - self.count - 1
+        return min(most, int(self._places[last]) + 1) if last < len(self._places) else most
+
+    def take(self, stop: int) -> np.ndarray:
+        """Take note that the rows before `stop` were taken; return the places of sampled ones."""
+        end = int(np.searchsorted(self._places, stop))
+        taken = self._places[self._next : end]
+        self.count += len(taken)
+        self._next, self._taken = end, stop
+        if stop == len(self._key):
+            self.watch(self._key[:0])  # it belongs to the caller
+        return taken
+
+
+def room_for(rows: int) -> int:
+    """Return how many of the last rows to keep beside a memory of so many.
+
+    >>> room_for(10), room_for(1000), room_for(100_000)
+    (1024, 4000, 25000)
+    """
+    return min(max(RING_FEWEST, min(4 * rows, RING_SOME), rows // RING_PART), RING_MOST)
+
+
+class Ring:
+    """The last `room` rows of a stream, from which a policy that takes over learns.
+
+    >>> ring = Ring(3)
+    >>> for batch in ([1, 2], [3, 4]):
+    ...     ring.add((np.array(batch),))
+    >>> ring.columns()[0].tolist()
+    [2, 3, 4]
+    """
+
+    def __init__(self, room: int):
+        self.room = room
+        self._pieces: list[Columns] = []
+        self._size = 0
+
+    def add(self, columns: Columns) -> None:
+        """Take rows in; they are copied, in pieces that are soon dropped again."""
+        count = len(columns[0])
+        step = max(1, self.room // 8)
+        for first in range(max(0, count - self.room), count, step):
+            some = slice(first, min(first + step, count))
+            self._pieces.append(tuple(column[some].copy() for column in columns))
+            self._size += some.stop - some.start
+            self._drop()
+
+    def _drop(self) -> None:
+        """Drop pieces that are too old, and put many together."""
+        while self._size - len(self._pieces[0][0]) >= self.room:
+            self._size -= len(self._pieces.pop(0)[0])
+        if len(self._pieces) > RING_PIECES:
+            self._pieces = [self.columns()]
+            self._size = len(self._pieces[0][0])
+
+    def columns(self) -> Columns:
+        """Return the last rows, oldest first; nothing at all before the first."""
+        return tuple(column[-self.room :] for column in _joined(self._pieces))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the rows take."""
+        return nbytes(self._pieces)
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return the rows as plain arrays."""
+        return _numbered(self.columns())
+
+    def load(self, saved: dict[str, np.ndarray]) -> None:
+        """Go on where `save` left off."""
+        self._pieces, self._size = [], 0
+        if saved:
+            self.add(tuple(saved[str(number)] for number in range(len(saved))))
+
+
+class Shadows:
+    """The shadow caches, by the number of their challenger.
+
+    They are restored when there is something to show them: a saved state is often only passed on.
+    """
+
+    def __init__(self, tried: Sequence[Configured], engine: "Engine", share: float):
+        """`share` is that of the keys that they are shown."""
+        self._tried, self._engine, self._share = tried, engine, share
+        self._made: dict[int, Engine] = {}
+        self._saved: dict[str, np.ndarray] = {}
+
+    def show(self, number: int, columns: Columns) -> int:
+        """Show rows to one, which is made if there is none; return what it found in these."""
+        each = self._get(number)
+        before = each.attained
+        each._show(columns)
+        return each.attained - before
+
+    def numbers(self) -> set[int]:
+        """Return the challengers that have one."""
+        return {int(name.partition(".")[0]) for name in self._saved} | set(self._made)
+
+    def discard(self, keys: np.ndarray) -> None:
+        """Discard keys in all of them."""
+        for number in sorted(self.numbers()):
+            self._get(number).discard(keys)  # type: ignore[attr-defined]
+
+    def resize(self) -> None:
+        """Bring all of them to the size that the engine has now."""
+        for number in sorted(self.numbers()):
+            self._engine._fit(self._get(number), self._share)
+
+    def drop(self, number: int) -> None:
+        """Drop one, if there is one."""
+        self._made.pop(number, None)
+        self._take_saved(number)
+
+    def _get(self, number: int) -> "Engine":
+        if number not in self._made:
+            saved = self._take_saved(number)
+            made = (
+                type(self._engine).restore(saved)
+                if saved
+                else self._engine._shadow(self._tried[number], self._share)
+            )
+            made.is_shadow = True
+            self._made[number] = made
+        return self._made[number]
+
+    def _take_saved(self, number: int) -> dict[str, np.ndarray]:
+        mine = part(self._saved, f"{number}.")
+        for name in mine:
+            del self._saved[f"{number}.{name}"]
+        return mine
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that all of them take."""
+        return nbytes(self._saved) + sum(each.nbytes for each in self._made.values())
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return all of them as plain arrays."""
+        saved = dict(self._saved)
+        for number, each in self._made.items():
+            saved |= prefixed(f"{number}.", each.save())
+        return saved
+
+    def load(self, saved: dict[str, np.ndarray]) -> None:
+        """Go on where `save` left off."""
+        self._made, self._saved = {}, dict(saved)
