@@ -2,8 +2,9 @@
 
     python -m tests.spark.archive_driver '{"folder": ..., "how": ..., "die_at": 7, ...}'
 
-`die_at` counts the steps that write something for good; a process that survives prints the figures
-of its query.
+`die_at` counts the steps that write something: files, which take a while, so that the process is
+killed while tasks write them, and what makes these count. A process that survives prints the
+figures of its query.
 """
 
 import json
@@ -11,6 +12,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from threading import Timer
 
 
 def die_at(steps: int) -> None:
@@ -19,17 +21,24 @@ def die_at(steps: int) -> None:
 
     left = [steps]
 
-    def dying(step):
-        def made(self, *given):
+    def die():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def dying(name):
+        step = getattr(Folders, name)
+
+        def made(self, *given, **options):
             left[0] -= 1
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return step(self, *given)
+            if left[0] == 0 and name == "stage":
+                Timer(0.02 * (steps % 8), die).start()
+            elif left[0] == 0:
+                die()
+            return step(self, *given, **options)
 
-        return made
+        setattr(Folders, name, made)
 
-    for name in ("_move", "claim", "write_text"):
-        setattr(Folders, name, dying(getattr(Folders, name)))
+    for name in ("stage", "_move", "claim", "write_text"):
+        dying(name)
 
 
 def main(given: dict) -> None:

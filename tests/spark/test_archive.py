@@ -11,9 +11,11 @@ from decimal import Decimal
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from penstock import BadInput, BadState
 from penstock.spark import join, owed, reconcile, settled, write
+from penstock.spark.archive import WATERMARK, Debt, Info, _check, records_type
 from penstock.spark.folders import Folders
 from tests.marks import some
 from tests.naive.how import HOWS
@@ -119,7 +121,8 @@ def test_appended_until_some_time_by_several_at_once(spark, tmp_path):
         assert archives.live(spark, tmp_path) == expected
     assert not archives.corrected(spark, tmp_path)
     left = [path.name for path in (tmp_path / "archive").iterdir()]
-    assert not [name for name in left if name.startswith((".staged", "batch"))]
+    assert not [name for name in left if name.startswith("batch")]
+    assert not [*(tmp_path / "archive" / ".staged").iterdir()]
 
 
 @pytest.mark.slow  # six steps
@@ -181,14 +184,14 @@ def fails(monkeypatch, method, count):
 @pytest.mark.slow  # a Spark process for each
 @pytest.mark.parametrize("how", HOWS)
 def test_killed_again_and_again(spark, tmp_path, how):
-    """Four kills of each kind of join, so that all parts are short."""
+    """Four kills of each kind of join, so that all parts are short: live, and as it reconciles."""
     rng, kills = random.Random(how), 4
     sides = archives.draw(tmp_path, seed=how, count=100 * kills, parts=2 * kills, span=50 * kills)
     survived = 0
     for number in range(kills):
         options = {"budget": rng.randrange(6, 20), "policy": "clock"}
         given = {"folder": str(tmp_path), "how": how, "options": options}
-        given["die_at"] = rng.randrange(2, 12)
+        given["die_at"] = rng.randrange(2, 20)
         log = tmp_path / f"log-{number}"
         process = start_driver(given, log, "tests.spark.archive_driver")
         process.wait(PATIENCE)
@@ -281,6 +284,79 @@ def test_what_is_refused_of_the_inputs(spark, tmp_path):
     ]:
         with pytest.raises(BadInput, match=message):
             reconcile(spark, tmp_path / "results", **options)
+
+
+def claim(spark, folder, results="results", archive="archive", checkpoint="checkpoint"):
+    """Claim the folders of a join, as `write` does before it starts a query."""
+    places = [Folders(spark, str(folder / name)) for name in (results, archive, checkpoint)]
+    kind = T.StructType.fromDDL(archives.SCHEMA)
+    output = ((0, "k", "k"), (0, "v", "v"), (1, "v", "v_right"))
+    info = Info(
+        "inner", (-5, 20), (("k",), ("k",)), ("ts", "ts"), output, ("k",), 0,
+        records_type((kind, kind), stored=True).json(), places[0].root, places[2].root, False,
+    )  # fmt: skip
+    _check(info, places[1], places[0], places[2])
+    return places
+
+
+def test_folders_belong_to_one_query(spark, tmp_path):
+    """Also before it has written anything; and they tell whether a checkpoint is still theirs."""
+    folder = tmp_path / "mit Leerzeichen, ümlaut %20 #1 'x'"
+    claim(spark, folder)
+    results, archive, _ = claim(spark, folder)  # the same join starts again
+    for shared in ("results", "archive", "checkpoint"):
+        others = {name: f"other {name}" for name in ("results", "archive", "checkpoint")}
+        with pytest.raises(BadState, match="belongs to another join"):
+            claim(spark, folder, **others | {shared: shared})
+    claim(spark, folder, **others)  # nothing was claimed by those that were refused
+    debt = Debt(inputs=False)
+    for number in (3, 4, 4):
+        rows = spark.range(10 * number)
+        archive.publish(rows, f"batch-{number}", {WATERMARK: "17"})
+        debt.took(archive, number)
+    debt.look(archive)
+    files = [
+        *folder.glob("archive/batch-*/*.parquet"),
+        *folder.glob(f"archive/batch-*/{WATERMARK}"),
+    ]
+    assert sum(size for size, _ in debt.owed.values()) == sum(p.stat().st_size for p in files)
+    with pytest.raises(BadState, match=r"micro-batch 4 was written .* an older copy"):
+        claim(spark, folder)
+    (folder / "checkpoint" / "offsets").mkdir()
+    (folder / "checkpoint" / "offsets" / "4").touch()
+    claim(spark, folder)
+    archive.publish(rows, "base-3")
+    archive.remove("batch-3")  # it was reconciled meanwhile
+    debt.look(archive)
+    assert [*debt.owed] == [4]
+    results.publish(rows, "batch=5")
+    with pytest.raises(BadState, match="micro-batch 5 was written"):
+        claim(spark, folder)
+    (tmp_path / "foreign" / "_spark_metadata").mkdir(parents=True)
+    with pytest.raises(BadState, match="_spark_metadata"):
+        claim(spark, tmp_path, results="foreign")
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="is a file"):
+        claim(spark, tmp_path, archive="file")
+
+
+@pytest.mark.slow
+def test_until_some_time_whose_offsets_spark_has_forgotten(spark, tmp_path):
+    spark.conf.set("spark.sql.streaming.minBatchesToRetain", 2)
+    try:
+        sides = archives.draw(tmp_path, seed=10, parts=8)
+        told = archives.run(spark, tmp_path, sides, "inner", budget=10, policy="clock")
+    finally:
+        spark.conf.unset("spark.sql.streaming.minBatchesToRetain")
+    assert not (tmp_path / "checkpoint" / "offsets" / "3").exists()
+    first = reconcile(spark, tmp_path / "archive", until=at(100))
+    assert 0 <= first.upto < told.batch
+    assert at(0) < first.watermark <= at(100)
+    assert first.corrections.count() > 0
+    again = reconcile(spark, tmp_path / "archive", until=at(100))
+    assert (again.upto, again.watermark) == (first.upto, first.watermark)
+    archives.corrected(spark, tmp_path)
+    assert archives.exact(spark, tmp_path) == truth(spark, sides, "inner")
 
 
 KINDS = """k string, ts timestamp_ntz, d decimal(38,10), n struct<a: array<int>, `b.c`: string>,

@@ -30,7 +30,7 @@ def stocks():
 
 
 def higgs():
-    """Replies and retweets by whom they answer, of a day in which there were many."""
+    """Replies and retweets by the user that they answer, of a day in which there were many."""
     told = csv.ReadOptions(column_names=["a", "b", "time", "kind"])
     spaced = csv.ParseOptions(delimiter=" ")
     rows = csv.read_csv(DATA / "higgs-activity_time.txt.gz", told, spaced)

@@ -17,7 +17,7 @@ from tests.marks import some
 from tests.naive.archive import owed
 from tests.naive.how import HOWS, NO_PARTNER, exact_results
 from tests.recount import recount
-from tests.spark.plans import make_plan, packets
+from tests.spark.plans import make_plan, packet, packets
 
 FAR = 10**9  # microseconds; the watermark at the end
 WINDOWS = [40, 0, (0, 60), (-15, 55), (20, 50), (-45, -10)]
@@ -43,6 +43,16 @@ def records_of(packet):
         yield row
 
 
+def packets_of_a_band(side, key, time, value):
+    """Return a packet per side, with keys as texts and hashes of them that are far apart."""
+    made = []
+    for number in np.unique(side):
+        mine = side == number
+        texts = [str(each) for each in key[mine]]
+        made.append((int(number), packet(key[mine] << 40, time[mine], value[mine], texts)))
+    return made
+
+
 class Live:
     """A bucket that is told the watermark, and now and then saved, replayed or given less."""
 
@@ -51,15 +61,16 @@ class Live:
         self.bucket = JoinBucket(plan, 0)
         self.base, self.log = None, []
         self.found, self.records = Counter(), []
+        self.pack = packets if plan.near is None else packets_of_a_band
 
     def take(self, columns, watermark):
         self._restart()
-        batch = MicroBatch(packets(*columns), watermark)
-        for packet in self.bucket.advance(batch):
-            if packet.join == ARCHIVE:
-                self.records += records_of(packet)
+        batch = MicroBatch(self.pack(*columns), watermark)
+        for made in self.bucket.advance(batch):
+            if made.join == ARCHIVE:
+                self.records += records_of(made)
                 continue
-            for row in from_ipc(packet.rows).to_pylist():
+            for row in from_ipc(made.rows).to_pylist():
                 values = (row["v0"], row.get("v1"))
                 self.found[tuple(NO_PARTNER if v is None else v for v in values)] += 1
         self.log.append(batch)
@@ -78,8 +89,11 @@ class Live:
             self.bucket = JoinBucket(self.plan, 0, self.base)
 
 
-def check(how, within, budget, seed, *, count=160, keys=7, **options):
-    """Expect that live results and what is owed are exact; return how many records there are."""
+def check(how, within, budget, seed, *, count=160, keys=7, near=None, **options):
+    """Expect that live results and what is owed are exact; return how many records there are.
+
+    With `near` the numbers of two rows that match must lie so near, too.
+    """
     rng, moody = np.random.default_rng(seed), random.Random(seed)
     plan = make_plan(
         how=how,
@@ -89,10 +103,14 @@ def check(how, within, budget, seed, *, count=160, keys=7, **options):
         delay=DELAY,
         watermark=True,
         archived=True,
+        text_key=near is not None,
         **{"policy": "clock"} | options,
     )
     if how in ("semi", "anti"):
         plan = replace(plan, output=(((0, "k", "k"), (0, "v", "v0")),))
+    if near is not None:
+        sides = tuple(replace(each, near="v") for each in plan.inputs)
+        plan = replace(plan, near=near, said_near="near", inputs=sides)
     live, columns = Live(plan, moody), drawn(rng, count, keys)
     marks = np.sort(rng.integers(0, count + 1, 6))
     for first, stop in zip([0, *marks], [*marks, count], strict=True):
@@ -102,13 +120,13 @@ def check(how, within, budget, seed, *, count=160, keys=7, **options):
         live.take(part, max(0, int(reached)))
     live.take(tuple(column[:0] for column in columns), FAR)
     rows = [
-        (n, {"stream": s, "keys": (k,), "time": t})
+        (n, {"stream": s, "keys": (k,), "time": t, "value": n})
         for s, k, t, n in zip(*map(np.ndarray.tolist, columns), strict=True)
     ]
-    exact = Counter(exact_results(rows, within, how))
+    exact = Counter(exact_results(rows, within, how, near))
     if how == "inner":  # rows expire as others come
         assert live.found <= exact
-    more, less = owed(live.records, within, how)
+    more, less = owed(live.records, within, how, near)
     assert not less - live.found
     assert live.found + more - less == exact
     whole = [record for record in live.records if record["left"] or record["right"]]
@@ -136,6 +154,18 @@ def test_live_and_owed_are_exact(how):
 )
 def test_live_and_owed_are_exact_whatever_comes(how, within, budget, seed, keys):
     check(how, within, budget, seed, keys=keys)
+
+
+@settings(deadline=None)
+@given(
+    how=st.sampled_from(HOWS),
+    near=st.integers(1, 60),
+    budget=st.integers(1, 30),
+    seed=st.integers(0, 2**32),
+    keys=st.integers(1, 5),
+)
+def test_band_joins_are_exact(how, near, budget, seed, keys):
+    check(how, (-15, 55), budget, seed, keys=keys, near=near, policy="lru")
 
 
 @pytest.mark.parametrize("policy", some(["rate", "prob", "auto"], ["rate"]))

@@ -7,7 +7,7 @@ from penstock.kernel.policy import JOINING
 from tests.spark.plans import make_plan, taken_as_by_the_engine
 
 
-def test_a_bucket_finds_what_the_local_engine_finds_and_tells_who_rules():
+def test_a_bucket_finds_what_the_local_engine_finds_and_tells_the_policy_in_force():
     rng = np.random.default_rng(4)
     count = 3000
     lately = np.arange(count) // 6 - rng.integers(0, 4, count)  # keys that come and go in order

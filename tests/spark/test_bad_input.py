@@ -31,6 +31,12 @@ ARGUMENTS = {
     "no name": ({"on": 7}, "on must name"),
     "key twice": ({"on": ["k", "k"]}, "each column once"),
     "missing time": ({"time": "t"}, "left frame has no column 't'"),
+    "time that left lacks": (
+        {"time": "b", "on": "k"},
+        "left frame has no column 'b'; it has k, ts, a; if it is called otherwise there, pass "
+        "time=('...', 'b')",
+    ),
+    "key that right lacks": ({"on": "a"}, "pass on={'a': '...'}"),
     "missing right time": ({"time": ("ts", "when")}, "right frame has no column 'when'"),
     "too many times": ({"time": ("ts", "ts", "ts")}, "one per frame"),
     "time is no timestamp": (
@@ -48,6 +54,7 @@ ARGUMENTS = {
     "budget below buckets": ({"budget": 3, "buckets": 4}, "at least 1 per bucket"),
     "budget zero": ({"budget": 0}, "budget must be at least"),
     "budget text": ({"budget": "lots"}, "budget must be rows"),
+    "budget of rows as text": ({"budget": "1000"}, "pass rows without quotes"),
     "budget float": ({"budget": 1.5}, "budget must be rows"),
     "budget below split": ({"budget": 3, "buckets": 2, "layout": "split"}, "1 per memory"),
     "policy unknown": ({"policy": "clokc", "budget": 10}, "clock"),
@@ -122,7 +129,9 @@ FRAMES = {
         "right frame comes from an aggregation",
     ),
     "joined": (
-        lambda f: join(f, f, **GOOD).select("k", F.col("ts_left").alias("ts")),
+        lambda f: join(f.withWatermark("ts", "1 second"), f, **GOOD).select(
+            "k", F.col("ts_left").alias("ts")
+        ),
         "join_many",
     ),
     "result columns by case": (

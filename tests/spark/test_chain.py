@@ -2,12 +2,13 @@
 
 import random
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
-from penstock.errors import BadInput
-from penstock.spark import join, join_many
+from penstock.errors import BadInput, BadState
+from penstock.spark import join, join_many, lookup, metrics
 from tests.marks import some
 from tests.spark.streams import WITHIN, Files, at, bag, results, run
 from tests.spark.test_exact import own_join
@@ -90,7 +91,7 @@ AFTER = {
 }
 
 
-@pytest.mark.parametrize("name", some(AFTER, ("joined again",)))
+@pytest.mark.parametrize("name", some(AFTER, ()))
 def test_what_comes_after(spark, tmp_path, bare, name):
     after, least = AFTER[name]
     own = [frame.withWatermark("ts", SAME) for frame in bare]
@@ -142,7 +143,59 @@ def test_an_aggregation_cannot_be_right_where_frames_have_watermarks(frames):
         out.writeStream.format("noop").outputMode("append").start()
 
 
-def test_a_join_after_a_join_is_refused(frames):
+def test_a_join_after_a_join(spark, tmp_path, bare):
+    """The third stream lags behind the others, as the whole query then does in Spark."""
+    slow = bare[1].withColumn("ts", F.expr("ts - interval 7 seconds"))
+
+    def chain(first, third, joined, **options):
+        left = first.withColumnRenamed("ts_left", "ts").drop("ts_right")
+        return joined(left, third, **options)
+
+    def own(*frames, **options):
+        return own_join(*frames, ["k"], within=3)
+
+    marked = [frame.withWatermark("ts", SAME) for frame in (*bare, slow)]
+    run(chain(own_join(*marked[:2], ["k"]), marked[2], own), tmp_path, "own")
+    options = {"on": "k", "time": "ts", "delay": DELAY, "buckets": 2}
+    first = join(*bare, within=f"{WITHIN} seconds", **options)
+    checkpoint = tmp_path / "ours-checkpoint"
+    again = chain(first, slow, join, within="3 seconds", **options)
+    query = run(again, tmp_path, "ours")
+    expected = results(spark, tmp_path, "own")
+    assert results(spark, tmp_path, "ours") == expected
+    assert sum(expected.values()) > 300
+    second = metrics(query, join=2)
+    assert metrics(query).matches == second.arrived[0]
+    assert second.matches == sum(expected.values())
+    # Either join may be compared with the checkpoint of both.
+    chain(first, slow, join, within="3 seconds", checkpoint=checkpoint, **options)
+    with pytest.raises(BadState, match="within"):
+        chain(first, slow, join, within="4 seconds", checkpoint=checkpoint, **options)
+
+
+@pytest.mark.slow
+def test_a_lookup_after_a_join(spark, tmp_path, bare):
+    def fetch(keys):
+        names = pa.array([f"key {key}" for key in keys.to_pylist()], pa.string())
+        return pa.table({"k": keys, "name": names})
+
+    joined = join(*bare, "k", delay=DELAY, **WINDOW)
+    run(lookup(joined, fetch, "k", budget=3), tmp_path, "enriched")
+    run(joined, tmp_path, "plain")
+    found = spark.read.parquet(str(tmp_path / "enriched"))
+    assert found.where("name != 'key ' || k OR name IS NULL").count() == 0
+    assert bag(found.drop("name")) == results(spark, tmp_path, "plain")
+
+
+def test_a_join_after_a_join_needs_a_watermark(frames):
     first = join(*frames, "k", **WINDOW).withColumnRenamed("ts_left", "ts")
-    with pytest.raises(BadInput, match="join_many"):
+    with pytest.raises(BadInput, match="delay="):
         join(first, frames[1], "k", **WINDOW)
+
+
+def test_two_joins_do_not_meet_in_a_third(bare):
+    first, second = (
+        join(*bare, "k", delay=DELAY, **WINDOW).withColumnRenamed("ts_left", "ts") for _ in "ab"
+    )
+    with pytest.raises(BadInput, match="one after the other"):
+        join(first, second, "k", **WINDOW)

@@ -15,8 +15,12 @@ import pyarrow as pa, threading
 assert threading.active_count() == 1
 child = os.fork()
 if not child:
+    from penstock import Join
+
+    found = Join("fifo", 2, within=5).push([0, 1], [7, 7], [0, 1])
     table = pa.table({"a": range(100_000)})
-    os._exit(0 if len(table.group_by("a").aggregate([])) == 100_000 else 1)
+    counted = len(table.group_by("a").aggregate([])), len(found[0])
+    os._exit(0 if counted == (100_000, 1) else 1)
 _, status = os.waitpid(child, 0)
 sys.exit(os.waitstatus_to_exitcode(status))
 """

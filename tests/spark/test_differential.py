@@ -25,7 +25,7 @@ FIXED = [
     "many-0",
     "group-0",
 ]
-OFTEN = ("pair-0", "batch-0", "batch-1", "group-0")
+OFTEN = ("pair-0", "batch-0", "batch-1")
 
 
 @pytest.mark.parametrize("name", some(FIXED, OFTEN) if ASKED.isdigit() else [ASKED])

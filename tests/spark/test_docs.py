@@ -23,7 +23,7 @@ PAGES = [
     "docs/simulate.md",
 ]
 
-LONG = ("docs/join.md", "docs/archive.md", "docs/lookup.md", "docs/quickstart.md")
+LONG = ("docs/advice.md", "docs/join.md", "docs/archive.md", "docs/lookup.md", "docs/quickstart.md")
 TAKE_STREAMS = ("README.md", "docs/index.md")
 
 

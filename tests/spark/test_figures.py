@@ -13,17 +13,18 @@ from penstock.spark.observe import figures_of
 from penstock.spark.recall.estimate import SUMS, estimate
 from penstock.spark.runtime.join_bucket import counter_names
 from penstock.spark.runtime.lookup_bucket import AGES, count_ages, lookup_counters
+from penstock.spark.runtime.output import counters_text
 from penstock.spark.runtime.thin_bucket import THIN_COUNTERS
 
 pytestmark = pytest.mark.spark
 FACTS = {"policy": "rate", "goal": "pairs", "budget": 40, "in_bytes": False, "checkpoint": "/c"}
-ROW = "query int, counters array<double>, hottest string"
+ROW = "query int, counters string, hottest string"
 
 
 def finished(spark, names, figures, queries):
     """Return the figures of several queries, each given as the reports of its buckets."""
     rows = [
-        (number, None if counters is None else [counters[name] for name in names], hottest)
+        (number, None if counters is None else counters_text(counters, names), hottest)
         for number, buckets in enumerate(queries)
         for counters, hottest in buckets
     ]

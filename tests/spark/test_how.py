@@ -197,7 +197,7 @@ def check_figures(told, how, found):
         assert (told.unmatched[1] > 0) == (how in ("right", "full"))
 
 
-@pytest.mark.parametrize("window", some(WINDOWS, ("later",)))
+@pytest.mark.parametrize("window", some(WINDOWS, ()))
 def test_the_same_rows_in_the_same_micro_batches(spark, tmp_path, window):
     check(spark, tmp_path, window, OFTEN[window], text=window == "shifted")
 

@@ -9,7 +9,7 @@ from penstock.errors import BadState
 from penstock.spark.runtime import journal as journals
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
-from penstock.spark.runtime.journal import VERSION, Journal, read_version
+from penstock.spark.runtime.journal import BASE, STEP, VERSION, Journal, read_version
 from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of_packets
 
 
@@ -25,6 +25,9 @@ class Store:
     def updateValue(self, key, value):
         self.values[key] = value
         self.written += len(value[0])
+
+    def removeKey(self, key):
+        del self.values[key]
 
     def clear(self):
         self.values = {}
@@ -60,11 +63,12 @@ def batches(rng, count=8, rows=400):
         yield MicroBatch(packets(*batch), watermark)
 
 
-@pytest.mark.parametrize("text_key", [False, True])
 @pytest.mark.parametrize("budget", [None, 60])
+@pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("chunk", [100, 1 << 20])
-def test_a_bucket_is_rebuilt_from_base_and_log(monkeypatch, budget, chunk, text_key):
+def test_a_bucket_is_rebuilt_from_base_and_log(monkeypatch, budget, chunk, few):
     monkeypatch.setattr(journals, "CHUNK", chunk)
+    monkeypatch.setattr(journals, "FEW", few)
     monkeypatch.setattr(journals, "LEAST", 3000)
     rng = np.random.default_rng(1)
     plan = make_plan(budget=budget, sample=0.5, watermark=True, delay=50, policy="prob")
@@ -77,7 +81,12 @@ def test_a_bucket_is_rebuilt_from_base_and_log(monkeypatch, budget, chunk, text_
         bases.add(read_version(kept.store.version).base_bytes)
     assert 1 < len(bases) < 8  # some micro-batches wrote a base, some did not
     version = read_version(kept.store.version)
-    assert sorted(kept.store.values) == [(number,) for number in range(version.next)]
+    log = [STEP * number for number in range(1, version.pieces + 1)]
+    base = [BASE + STEP * number for number in range(version.chunks)]
+    assert kept.store.values.keys() == {(number,) for number in (VERSION, *log, *base)}
+    # As RocksDB orders what Spark writes for these numbers: version, log, base.
+    stored = sorted((VERSION, *log, *base), key=lambda number: number.to_bytes(8, "little"))
+    assert set(stored[: 1 + len(log)]) == {VERSION, *log}
 
 
 def test_other_terms_hold_from_the_restart_on(monkeypatch):
@@ -113,23 +122,27 @@ def test_another_query_and_another_format_are_refused():
     with pytest.raises(BadState, match="within"):
         Journal(kept.store, make_plan(within=20, watermark=True), 0)
     said = kept.store.version
-    kept.store.values[(VERSION,)] = (said.replace(b'"format": 3', b'"format": 4'),)
-    with pytest.raises(BadState, match="format 4, this Penstock reads format 3"):
+    kept.store.values[(VERSION,)] = (said.replace(b'"format": 4', b'"format": 3'),)
+    with pytest.raises(BadState, match="format 3, this Penstock reads format 4"):
         Journal(kept.store, make_plan(within=10, watermark=True), 0)
-    kept.store.values[(VERSION,)] = kept.store.values[(VERSION + 1,)]  # as in format 2: a base
-    with pytest.raises(BadState, match="format 2, this Penstock reads format 3"):
+    kept.store.values[(VERSION,)] = (JoinBucket(kept.plan, 0).save(),)  # as in format 2: a base
+    with pytest.raises(BadState, match="format 2, this Penstock reads format 4"):
         Journal(kept.store, make_plan(within=10, watermark=True), 0)
     kept.store.values[(VERSION,)] = (b"something else",)
     with pytest.raises(BadState, match="not written by Penstock"):
         Journal(kept.store, make_plan(within=10, watermark=True), 0)
 
 
-def test_a_part_that_is_missing_is_told():
+def test_a_part_that_is_missing_or_damaged_is_told():
     kept = Kept(make_plan(watermark=True))
     kept.take(MicroBatch(packets(*drawn(np.random.default_rng(0), 50))))
-    del kept.store.values[(VERSION + 1,)]
+    (base,) = kept.store.values.pop((BASE,))
     with pytest.raises(BadState, match="missing"):
         kept.take(MicroBatch([]))
+    for damaged in (base[:4], base[:-1], b"?" + base[1:], base[:40] + b"?" + base[41:]):
+        kept.store.values[(BASE,)] = (damaged,)
+        with pytest.raises(BadState, match="damaged"):
+            kept.take(MicroBatch([]))
 
 
 def test_a_budget_after_none_loses_no_row_that_is_not_late():

@@ -115,22 +115,22 @@ def test_queries_that_differ_in_nothing_compiled_share_a_rehearsal(asked):
     assert asked[:3] == asked[3:]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        PLAN,
-        PLAN | {"policy": "auto", "budget": 400},
-        PLAN | {"budget": 200_000, "in_bytes": True},
-        {"how": "full"},
-        {"archived": True, "policy": "fifo", "budget": 50, "watermark": True},
-    ],
-    ids=str,
-)
+PLANS = [
+    PLAN,
+    PLAN | {"policy": "auto", "budget": 400},
+    PLAN | {"budget": 200_000, "in_bytes": True},
+    {"how": "full"},
+    {"archived": True, "policy": "fifo", "budget": 50, "watermark": True},
+]
+
+
+@pytest.mark.parametrize("given", some(PLANS, PLANS[1:3] + PLANS[4:]), ids=str)
 def test_after_a_rehearsal_a_query_needs_no_other_kernel(given):
     before, more = run_query(None, given)
     assert before > 0
-    # `auto` may change to another policy, whose kernel is compiled beside while the query runs.
-    assert more <= (given.get("policy") == "auto")
+    # `auto` may change to another policy: its kernel, its hooks, and what hands the rows over to it
+    # are compiled beside while the query runs.
+    assert more <= 4 * (given.get("policy") == "auto")
 
 
 MASTERS = ["spark://host:7077", "yarn", "local-cluster[2,1,1024]"]

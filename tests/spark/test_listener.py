@@ -1,12 +1,15 @@
 """What the monitor makes of reports, without a session: events as Spark gives them."""
 
+import json
 import math
+import shutil
 from types import SimpleNamespace
 
 import pytest
 
 from penstock.report.history import read_histories
-from penstock.spark.listener import KEPT, Listener, recently
+from penstock.report.live import data_of
+from penstock.spark.listener import KEPT, Listener, recently, waiting
 from penstock.spark.recall.estimate import SUMS, estimate
 from tests.report.made import advice, join_sample
 
@@ -61,6 +64,15 @@ def test_samples_are_kept_apart_and_the_latest_is_always_known():
     assert watched.latest["seconds"] == {"triggerExecution": 0.5}
 
 
+def test_two_reports_of_one_time_are_one_sample():
+    listener = Listener(None, every=0)
+    hear(listener, *(report(figures(), batch, second=5) for batch in range(3)))
+    hear(listener, report(figures(), 3, second=2))  # the clock was set back
+    [watched] = listener.watched()
+    assert [each["batch"] for each in watched.history.samples] == [3]
+    assert data_of([watched], "")["chosen"]["batch"] == 3
+
+
 def test_a_micro_batch_without_figures_changes_nothing():
     listener = Listener(None, every=0)
     hear(listener, report(figures()), report({}, 1, second=5))
@@ -74,7 +86,7 @@ def test_the_end_of_a_query_is_that_of_its_last_run():
     assert listener.watched()[0].history.about["state"] == "running"
     end(listener, exception="no space\n\tat java.lang.Object")
     about = listener.watched()[0].history.about
-    assert (about["state"], about["error"]) == ("failed", "no space at java.lang.Object")
+    assert (about["state"], about["error"]) == ("failed", "no space")
     hear(listener, report(figures(), runId="2", second=9))
     assert listener.watched()[0].history.about["state"] == "running"
 
@@ -121,6 +133,31 @@ def test_a_full_disk_does_not_end_the_monitor(tmp_path, monkeypatch):
     listener = Listener(None, every=0)
     hear(listener, *(report(figures(checkpoint=str(tmp_path)), n, second=n) for n in range(3)))
     assert listener.watched()[0].latest["batch"] == 2
+
+
+def test_a_checkpoint_that_was_removed_is_not_made_again(tmp_path):
+    listener, checkpoint = Listener(None, every=0), tmp_path / "checkpoint"
+    checkpoint.mkdir()
+    hear(listener, report(figures(checkpoint=str(checkpoint))))
+    shutil.rmtree(checkpoint)
+    hear(listener, report(figures(checkpoint=str(checkpoint)), 1, second=5))
+    end(listener)
+    assert not checkpoint.exists()
+    assert listener.watched()[0].history.about["state"] == "ended"
+
+
+@pytest.mark.parametrize("form", [lambda each: each, json.dumps], ids=["values", "text"])
+def test_rows_that_wait_in_kafka_are_counted(form):
+    def source(read, latest):
+        return {"endOffset": form(read), "latestOffset": form(latest)}
+
+    views = source({"views": {"0": 10, "1": 20}}, {"views": {"0": 15, "1": 20, "2": 4}})
+    clicks = source({"clicks": {"0": 7}}, {"clicks": {"0": 10}})
+    files = {"endOffset": form({"logOffset": 3}), "latestOffset": None}
+    rate = source(7, 9)
+    assert waiting({"sources": [views, clicks, files, rate]}) == 12
+    assert waiting({"sources": [files, rate]}) is None
+    assert waiting({}) is None
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, None])

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from penstock import PenstockError
 from penstock.errors import BadInput
-from penstock.spark import session
+from penstock.spark import checks, session
 from penstock.spark.needs import SparkMissing, check_java
 
 HIDE = """
@@ -68,3 +70,22 @@ def test_a_setting_that_hurts_is_told_once(monkeypatch, recwarn):
     recwarn.clear()
     session.check_settings(Session("500"))
     assert not recwarn.list
+
+
+def test_joins_that_are_made_in_several_threads_leave_the_output_as_it_was(capsys):
+    """What comes before a join is read from what Spark prints, which only one may catch."""
+
+    class Frame:
+        def __init__(self, name):
+            self.name = name
+
+        def explain(self, extended):
+            time.sleep(0.001)  # others come in between, if they can
+            print(f"== Analyzed Logical Plan ==\n{self.name}\n== Optimized Logical Plan ==")
+
+    before = sys.stdout
+    with ThreadPoolExecutor(8) as threads:
+        plans = list(threads.map(checks._plan_text, map(Frame, range(40))))
+    assert sys.stdout is before
+    assert plans == [f"\n{number}\n" for number in range(40)]
+    assert not capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import dataclasses
 import itertools
 import shutil
 from collections import Counter
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
 
+from penstock import BadState
 from penstock.precision.rule import Costs
 from penstock.spark.frames import KEY, Input
 from penstock.spark.runtime import image as images
@@ -240,6 +242,18 @@ def test_timers_are_few_and_right(plan):
     query.handle.timers.clear()  # Spark removes the one that fires
     list(processor.handleExpiredTimer((plan.labels[0],), Watermark(50), Fired()))
     assert query.handle.timers == {51}
+
+
+def test_a_timer_of_a_bucket_that_there_was_is_refused_with_a_sentence():
+    """A query that is restarted with fewer buckets is called for those of before, too."""
+    before, now = make_plan(buckets=3, watermark=True), make_plan(buckets=2, watermark=True)
+    query = Query(before)
+    query.plan = dataclasses.replace(before, labels=before.labels[2:])
+    query.attempt(packets(*(np.array([each]) for each in (0, 7, 1, 9))), 0)
+    processor = declared(Processor(query.work._replace(plan=now)))
+    processor.init(query.handle)
+    with pytest.raises(BadState, match=r"with buckets=3, and now with buckets=2; pass buckets=3"):
+        list(processor.handleExpiredTimer((before.labels[2],), Watermark(50), Fired()))
 
 
 class Fired:

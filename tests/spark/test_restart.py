@@ -220,5 +220,5 @@ def test_a_checkpoint_of_format_2_is_refused(spark, tmp_path):
     old = sides[0].stream(spark).groupBy("k")
     run(old.transformWithStateInPandas(Earlier(), SCHEMA, "append", "None"), tmp_path)
     streams = [side.stream(spark) for side in sides]
-    with pytest.raises(BadState, match="has state of format 2, this Penstock reads format 3"):
+    with pytest.raises(BadState, match="has state of format 2, this Penstock reads format 4"):
         join(*streams, on="k", checkpoint=tmp_path / "out-checkpoint", **EXACT)

@@ -139,6 +139,7 @@ def test_a_repeated_batch_gives_the_same_rows():
         assert second.states == first.states
 
 
+@long
 @pytest.mark.parametrize("policy", ["prob", "rate"])
 def test_the_bucket_of_a_hot_key_gets_most_of_the_budget(policy):
     rng = np.random.default_rng(4)

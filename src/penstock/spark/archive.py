@@ -21,7 +21,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ..errors import BadInput, BadState
-from .folders import COMPACT, Folders, last_commit
+from .folders import COMPACT, Folders, last_commit, watermark_of
 from .frames import Output, arrow_schema, shared_keys
 from .observe import ADDED
 from .plan import JoinPlan
@@ -33,8 +33,11 @@ INPUTS = "inputs"  # in place of a path: what is missed is found from the inputs
 HELD_BY = "_penstock_archived"  # the attribute of a joined frame that `write` looks for
 INFO = "_join.json"
 KEPT_IN = "_archive"  # in the folder of results, where the archive is the inputs
+OWNER = "_owner.json"  # in the folders of results and checkpoint: which join has them
+WATERMARK = "_watermark"  # in the folder of a micro-batch: Spark forgets those of long ago
 ADDED_BY = "_added-"  # and a number: how many results were added up to there
 TAKEN = ("batch", "change", "upto")  # columns of the results and corrections themselves
+METADATA = "_spark_metadata"  # where it is Spark reads the files that it names, and no others
 FILE_BYTES = 32 << 20  # of packets, for one file
 
 Path = str | os.PathLike[str]
@@ -55,6 +58,7 @@ class Info:
     results: str
     checkpoint: str
     inputs: bool  # whether the archive is the inputs: then it holds no rows
+    near: tuple[str, str, float] | None = None  # of a band join: see `near.NearColumn`
 
     @property
     def type(self) -> T.StructType:
@@ -70,7 +74,10 @@ class Info:
 
     def encode(self) -> str:
         """Return this as text."""
-        return json.dumps(asdict(self))
+        said = asdict(self)
+        if self.near is None:  # as it was before there were band joins
+            del said["near"]
+        return json.dumps(said)
 
 
 def read_info(archive: Folders) -> Info | None:
@@ -79,7 +86,7 @@ def read_info(archive: Folders) -> Info | None:
     if text is None:
         return None
     said = json.loads(text)
-    for name in ("within", "keys", "times", "output", "shared"):
+    for name in {"within", "keys", "times", "output", "shared", "near"} & {*said}:
         said[name] = tuple(tuple(x) if isinstance(x, list) else x for x in said[name])
     return Info(**said)
 
@@ -122,10 +129,11 @@ def let_archive(frame: DataFrame, archived: Callable[[Path], Archived]) -> DataF
 def records_type(inputs: tuple[T.StructType, ...], stored: bool = False) -> T.StructType:
     """Return the type of an archive's rows: in packets (see `runtime.archiver`), or as `stored`.
 
-    What is stored has the number of its micro-batch, and that in which a row left alone.
+    What is stored has the number of its micro-batch, and that in which a row left alone. `side`
+    tells which columns there are without reading them; it is null where there are none.
     """
     number, flag, long = T.IntegerType(), T.BooleanType(), T.LongType()
-    fields: list[tuple[str, T.DataType]] = [("batch", number)] if stored else []
+    fields: list[tuple[str, T.DataType]] = [("batch", number), ("side", number)] if stored else []
     fields += [("bucket", number), ("place", long), ("last", long)]
     fields += [("alone", number if stored else flag), ("left", inputs[0]), ("right", inputs[1])]
     return T.StructType([T.StructField(name, kind) for name, kind in fields]).toNullable()
@@ -149,26 +157,38 @@ class Debt:
     """What an archive holds that is to be reconciled, as far as folders tell."""
 
     inputs: bool  # whether the archive is the inputs: then the last time counts that it was done
-    sizes: dict[int, int] = field(default_factory=dict)  # of micro-batches
+    owed: dict[int, tuple[int, float]] = field(default_factory=dict)  # micro-batch: bytes, when
     oldest: float | None = None  # when the oldest of them was written, in seconds since 1970
     added: int = 0  # results, by reconciling so far
 
     def look(self, archive: Folders) -> None:
-        """Look at the archive, which may have been reconciled meanwhile."""
-        bases = archive.numbers("base-")
-        done = bases[-1] if bases else -1
-        there = {n: at for n, at in archive.written("batch-").items() if n > done}
-        self.sizes = {n: self.sizes.get(n) or archive.size(f"batch-{n}") for n in there}
-        marks = [at for name, at in archive.names() if name == INFO or name.startswith("base-")]
-        self.oldest = max(marks, default=None) if self.inputs else min(there.values(), default=None)
-        self.added = added_upto(archive, done)
+        """Look at the archive, which may have been reconciled meanwhile: that takes the oldest."""
+        if self.inputs or not self.owed or not archive.has(f"batch-{min(self.owed)}"):
+            bases = archive.numbers("base-")
+            done = bases[-1] if bases else -1
+            there = {n: at for n, at in archive.written("batch-").items() if n > done}
+            self.owed = {n: (archive.size(f"batch-{n}"), at) for n, at in there.items()}
+            self.added = added_upto(archive, done)
+        if self.inputs:
+            marks = [at for name, at in archive.names() if name.startswith(("base-", INFO))]
+            self.oldest = max(marks, default=None)
+        else:
+            self.oldest = min((at for _, at in self.owed.values()), default=None)
+
+    def took(self, archive: Folders, number: int) -> None:
+        """Take note of a micro-batch that was written, perhaps once more."""
+        others = {n: each for n, each in self.owed.items() if n != number}
+        if archive.has(f"batch-{number}"):
+            others[number] = archive.size(f"batch-{number}"), time.time()
+        self.owed = others  # as a whole: a listener may read it meanwhile
 
     def figures(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return what `metrics` and the monitor tell of it, beside the figures of the query."""
         pairs = zip(("", "_low", "_high"), missing(found, self.added), strict=True)
         age = None if self.oldest is None else max(0.0, time.time() - self.oldest)
         told = {f"owed_pairs{end}": each for end, each in pairs}
-        return told | {"owed_bytes": sum(self.sizes.values()), "owed_seconds": age}
+        size = sum(size for size, _ in self.owed.values())
+        return told | {"owed_bytes": size, "owed_seconds": age}
 
 
 def added_upto(archive: Folders, done: int) -> int:
@@ -182,6 +202,7 @@ class Sink:
 
     archive: str
     results: str
+    checkpoint: str
     records: T.StructType
     columns: T.StructType
     wide: bool
@@ -208,14 +229,23 @@ class Sink:
             (size,) = owed.agg(F.sum(F.length("packet"))).collect()[0]
             if size:
                 rows = self._unpacked(owed.coalesce(1 + size // FILE_BYTES), self.records)
-                rows = rows.withColumn("batch", F.lit(number))
-                rows = rows.withColumn("alone", F.when(F.col("alone"), F.lit(number)))
-                archive.publish(rows, f"batch-{number}", **COMPACT)
+                rows = rows.withColumns(
+                    {
+                        "batch": F.lit(number),
+                        "side": F.expr(
+                            "case when left is not null then 0 when right is not null then 1 end"
+                        ),
+                        "alone": F.when(F.col("alone"), F.lit(number)),
+                    }
+                )
+                time = watermark_of(Folders(packets.sparkSession, self.checkpoint), number)
+                beside = {WATERMARK: str(time)}
+                archive.publish(rows, f"batch-{number}", beside, **COMPACT)
             else:
-                archive.remove(f"batch-{number}")  # of an attempt that evicted more
+                archive.discard(f"batch-{number}")  # of an attempt that evicted more
         finally:
             packets.unpersist()
-        self.debt.sizes.pop(number, None)  # of an earlier attempt
+        self.debt.took(archive, number)
 
     def _unpacked(self, packets: DataFrame, schema: T.StructType) -> DataFrame:
         return packets.mapInArrow(unpack_as(arrow_schema(schema, self.wide)), schema)
@@ -265,12 +295,12 @@ def write(
         out.root,
         state.root,
         held.path == INPUTS,
+        None if plan.near is None else (*_near_names(plan), plan.near),
     )
     _check(info, kept, out, state)
-    kept.claim(INFO, info.encode())
     debt = Debt(info.inputs)
     records, wide = records_type(held.inputs), uses_wide_types(session)
-    sink = Sink(kept.root, info.results, records, held.results, wide, debt)
+    sink = Sink(kept.root, info.results, info.checkpoint, records, held.results, wide, debt)
     query = held.packets.writeStream.foreachBatch(sink)
     query = query.option("checkpointLocation", info.checkpoint).outputMode("append")
     query = query.queryName(name) if name else query
@@ -278,6 +308,11 @@ def write(
     started = (query.trigger(**trigger) if trigger else query).start()  # type: ignore[arg-type]
     ADDED[str(started.id)] = debt.figures
     return started
+
+
+def _near_names(plan: JoinPlan) -> tuple[str, str]:
+    left, right = (str(source.near) for source in plan.inputs)
+    return left, right
 
 
 def _archived(joined: DataFrame, archive: Path | None) -> Archived:
@@ -328,15 +363,9 @@ def _check(info: Info, archive: Folders, results: Folders, checkpoint: Folders) 
             f"archive='inputs' compares results, and column {maps[0]!r} holds a map, which Spark "
             "cannot compare; drop it before the join, or pass a folder as archive="
         )
-    known = read_info(archive)
-    if known is not None and known != info:
-        raise BadState(
-            f"the archive in {archive.root} belongs to another join, or to one with other results "
-            "or another checkpoint; pass the same ones, or another archive="
-        )
-    if known is None:
+    if read_info(archive) is None:
         for folder, what in ((archive, "archive"), (results, "results")):
-            there = [name for name, _ in folder.names() if name[0] not in "_."]
+            there = [name for name, _ in folder.names() if name[0] not in "_." or name == METADATA]
             if there:
                 raise BadState(
                     f"{folder.root} holds {there[0]!r} and is not of this join; pass an empty "
@@ -347,3 +376,18 @@ def _check(info: Info, archive: Folders, results: Folders, checkpoint: Folders) 
                 f"the query of {checkpoint.root} has written results elsewhere, before it had this "
                 "archive; start with a new checkpoint"
             )
+    for ask in (Folders.read_text, Folders.claim):  # others may claim them at the same time
+        for folder, name in ((checkpoint, OWNER), (results, OWNER), (archive, INFO)):
+            if ask(folder, name, info.encode()) != info.encode():
+                raise BadState(
+                    f"{folder.root} belongs to another join, or to one with another archive, other "
+                    "results or another checkpoint; pass the same ones, or another folder"
+                )
+    written = archive.numbers("batch-") + results.numbers("batch=")
+    written += [] if info.inputs else archive.numbers("base-")
+    if max(written, default=-1) > max(checkpoint.within("offsets").numbers(""), default=-1):
+        raise BadState(
+            f"micro-batch {max(written)} was written with the checkpoint in {checkpoint.root}, "
+            "which is another one now or an older copy: its results would be replaced by others; "
+            "restore it, or pass new folders for results=, archive= and checkpoint="
+        )

@@ -13,15 +13,8 @@ from ..errors import BadInput
 from ..numeric import shown
 from ..precision.queries import Query, refreshes
 from ..precision.queries import answer as answered
-from .frames import (
-    Names,
-    as_names,
-    check_columns,
-    check_keys,
-    quote,
-    refuse_result_names,
-    refuse_stream,
-)
+from . import frames
+from .frames import Names, quote
 from .runtime.thin_bucket import HIGH, LOW
 from .session import check_workers
 from .thin import as_double, check_number, free_name, rounded_where
@@ -33,11 +26,11 @@ def latest(refreshes: DataFrame, key: Names, time: str) -> DataFrame:
     Of refreshes of one key and one time the later one cannot be told, so they count together, from
     the lowest low to the highest high: that contains the value whichever is the last.
     """
-    keys = as_names(key, "key")
-    check_columns(refreshes, "refreshes", (*keys, time, LOW, HIGH))
-    check_keys(refreshes, "refreshes", keys, "key")
-    refuse_result_names((*keys, time), (LOW, HIGH))
-    refuse_stream(refreshes, "latest", "write the refreshes to a table and read that")
+    keys = frames.as_names(key, "key")
+    frames.check_columns(refreshes, "refreshes", (*keys, time, LOW, HIGH))
+    frames.check_keys(refreshes, "refreshes", keys, "key")
+    frames.refuse_result_names((*keys, time), (LOW, HIGH))
+    frames.refuse_stream(refreshes, "latest", "write the refreshes to a table and read that")
     groups = [F.col(quote(name)) for name in keys]
     when, ends = F.col(quote(time)), (F.min(LOW).alias(LOW), F.max(HIGH).alias(HIGH))
     together = refreshes.groupBy(*groups, when).agg(*ends)
@@ -82,7 +75,7 @@ def bounded_agg(
     without rows has no answer.
     """
     query = Query(kind, within, relative, at).checked()
-    groups = as_names(by, "by") if by else ()
+    groups = frames.as_names(by, "by") if by else ()
     _check(df, key, low, high, cost, groups)
     check_workers(df.sparkSession)
     numbers = [low, high] if cost is None else [low, high, cost]
@@ -112,13 +105,13 @@ def _check(
     df: DataFrame, key: str, low: str, high: str, cost: str | None, groups: tuple[str, ...]
 ) -> None:
     numbers = (low, high) if cost is None else (low, high, cost)
-    check_columns(df, "intervals", (key, *numbers, *groups))
+    frames.check_columns(df, "intervals", (key, *numbers, *groups))
     way_out = "write the refreshes to a table and ask for its latest intervals"
-    refuse_stream(df, "bounded_agg", way_out)
+    frames.refuse_stream(df, "bounded_agg", way_out)
     for name in numbers:
         check_number(df, "intervals", name)
-    check_keys(df, "intervals", groups, "by")
-    refuse_result_names(groups, ANSWER)
+    frames.check_keys(df, "intervals", groups, "by")
+    frames.refuse_result_names(groups, ANSWER)
 
 
 def _answerer(query: Query, groups: int, name: str) -> Callable:

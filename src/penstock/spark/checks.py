@@ -9,12 +9,14 @@ from contextlib import redirect_stdout
 from datetime import timedelta
 from fractions import Fraction
 from numbers import Integral, Real
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
 from .. import policies
 from ..errors import BadInput
+from ..kernel.options import at_least
 
 if TYPE_CHECKING:
     from .frames import Input
@@ -27,9 +29,7 @@ USUAL = 32  # buckets at most, unless more are asked for: each costs time and a 
 
 def whole(number: Any, argument: str, least: int, most: int = MOST) -> int:
     """Return a whole number, refusing anything else and anything outside of the bounds."""
-    is_whole = isinstance(number, Integral) and not isinstance(number, bool)
-    if not is_whole or int(number) < least:
-        raise BadInput(f"{argument} must be a whole number of at least {least}, got {number!r}")
+    at_least(argument, number, least)
     if int(number) > most:
         raise BadInput(f"{argument} must be at most {most}, got {number!r}; lower it")
     return int(number)
@@ -130,37 +130,62 @@ def _amount(budget: Any) -> int:
             return int(Fraction(size.group(1)) * UNITS[unit])
     elif isinstance(budget, Integral) and not isinstance(budget, bool):
         return int(budget)
-    raise BadInput(f"budget must be rows (45_000) or bytes ('64 MB'), got {budget!r}")
+    hint = "; pass rows without quotes" if str(budget).strip().isdigit() else ""
+    raise BadInput(f"budget must be rows (45_000) or bytes ('64 MB'), got {budget!r}{hint}")
 
 
-# Spark marks the streaming parts of a plan with a tilde. Aggregations, deduplication and its own
-# joins may come before a join of ours; these may not.
+# Spark marks the streaming parts of a plan with a tilde. Aggregations, deduplication, its own joins
+# and ours may come before a join of ours; these may not.
 WATERMARK = "spark.watermarkDelayMs"
+BEHIND = "penstock.behindMs"  # by how much the watermark of a query is behind that of its join
 FORBIDDEN = {
     "FlatMapGroupsInPandasWithState": "an applyInPandasWithState",
     "FlatMapGroupsWithState": "a flatMapGroupsWithState",
-    "TransformWithState": "a join, lookup or thin of Penstock, or a transformWithState",
+}
+# After these Spark allows no new watermark, so the time must carry that of before.
+FINAL = {
+    "Aggregate": ("an aggregation", "take window_time(window) for the time"),
+    "TransformWithState": (
+        "a join, lookup or thin of Penstock, or a transformWithState",
+        "pass delay= and within= to a join before this one, and no withWatermark to its frames; or "
+        "join several frames at once with join_many",
+    ),
 }
 
 
-def check_upstream(frame: DataFrame, who: str, time: str | None = None) -> None:
+_explaining = Lock()
+
+
+def check_upstream(
+    frame: DataFrame, who: str, time: str | None = None, figures: str | None = None
+) -> list[str]:
     """Refuse a stream that passed a stateful operator which Spark forbids before another one.
 
-    After an aggregation Spark allows no new watermark, so the time must carry that of before.
+    Returns the names of the figures that are observed on its way: `figures` may not be among them.
     """
-    for node in re.findall(r"^[\s:+|-]*~(\w+)", _plan_text(frame), re.MULTILINE):
+    plan = _plan_text(frame)
+    for node in re.findall(r"^[\s:+|-]*~(\w+)", plan, re.MULTILINE):
         for name, words in FORBIDDEN.items():
             if node.startswith(name):
                 raise BadInput(
                     f"the {who} frame comes from {words}, and Spark allows no second stateful "
-                    "operator after it in one query; join several frames at once with join_many, "
-                    "or write the first query to a table and read that as a stream"
+                    "operator after it in one query; write the first query to a table and read "
+                    "that as a stream"
                 )
-        if node.startswith("Aggregate") and time is not None and not _has_watermark(frame, time):
-            raise BadInput(
-                f"the {who} frame comes from an aggregation, and its time column {time!r} has no "
-                "watermark; take window_time(window) for the time"
-            )
+        for name, (words, way_out) in FINAL.items():
+            if node.startswith(name) and time is not None and not _has_watermark(frame, time):
+                raise BadInput(
+                    f"the {who} frame comes from {words}, and its time column {time!r} has no "
+                    f"watermark; {way_out}"
+                )
+    observed = re.findall(r"^[\s:+|-]*~CollectMetrics (\w+)", plan, re.MULTILINE)
+    if figures in observed:
+        raise BadInput(
+            f"the {who} frame has passed such an operator of Penstock already, and the figures of "
+            f"both would be called {figures!r} in the query; write the first query to a table and "
+            "read that as a stream"
+        )
+    return observed
 
 
 def _has_watermark(frame: DataFrame, time: str) -> bool:
@@ -170,7 +195,8 @@ def _has_watermark(frame: DataFrame, time: str) -> bool:
 def _plan_text(frame: DataFrame) -> str:
     """Return the analysed plan as text; on Spark Connect there is no other way to see it."""
     said = io.StringIO()
-    with redirect_stdout(said):
+    # One at a time: else one thread would put back what another one had put in its place.
+    with _explaining, redirect_stdout(said):
         frame.explain(extended=True)
     analysed = said.getvalue().partition("== Analyzed Logical Plan ==")[2]
     return analysed.partition("== Optimized Logical Plan ==")[0]

@@ -14,16 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..profile.lossy import LossyCounter, check_support, share
-from .frames import (
-    as_names,
-    check_columns,
-    check_keys,
-    hashed_key,
-    is_exact,
-    quote,
-    refuse_result_names,
-    refuse_stream,
-)
+from . import frames
 from .runtime.arrow import from_ipc, to_ipc
 from .runtime.packets import end_task, partition
 from .session import check_workers
@@ -49,18 +40,18 @@ def count(
     counts be added up: with a billion keys, of which a thousand are frequent, the chance of that
     happening to a frequent one is below 1 in 10 million. One column of whole numbers is not hashed.
     """
-    keys = as_names(key, "key")
+    keys = frames.as_names(key, "key")
     error = share("support", support, "at most 1") / 10 if epsilon is None else epsilon
     check_support(support, error)
-    check_columns(frame, "given", keys)
-    refuse_stream(frame, "count", "count each batch in foreachBatch")
-    refuse_result_names(keys, COUNTS)
-    check_keys(frame, "given", keys, "key")
+    frames.check_columns(frame, "given", keys)
+    frames.refuse_stream(frame, "count", "count each batch in foreachBatch")
+    frames.refuse_result_names(keys, COUNTS)
+    frames.check_keys(frame, "given", keys, "key")
     check_workers(frame.sparkSession)
     short = [f"key_{number}" for number in range(len(keys))]  # names may hold dots
-    columns = [F.col(quote(name)) for name in keys]
+    columns = [F.col(frames.quote(name)) for name in keys]
     rows = frame.select(
-        hashed_key(keys, is_exact(frame, keys)).alias(ID),
+        frames.hashed_key(keys, frames.is_exact(frame, keys)).alias(ID),
         *(column.alias(name) for column, name in zip(columns, short, strict=True)),
     )
     packets = rows.where(F.col(ID).isNotNull()).mapInArrow(_counter(str(error)), SCHEMA)

@@ -18,6 +18,7 @@ from .plan import JoinPlan, LookupPlan
 from .recall.estimate import SUMS, Counts, high, low, value
 from .runtime.join_bucket import COUNTED, ESTIMATED, counter_names
 from .runtime.lookup_bucket import AGES, LOOKUP_COUNTED, lookup_counters
+from .runtime.output import WIDTH
 from .runtime.sharing import TOLD
 
 JOIN, LOOKUP, THIN = "penstock", "penstock_lookup", "penstock_thin"
@@ -68,7 +69,11 @@ class Counted:
 
     def counter(self, name: str) -> Column:
         """Return a counter of one bucket."""
-        return F.col("counters")[self.names.index(name)]
+        return F.substring("counters", self._place(name), WIDTH - 1).cast("double")
+
+    def _place(self, name: str) -> int:
+        """Return where a counter is in the text of them; the first character is 1."""
+        return 1 + WIDTH * self.names.index(name)
 
     def whole(self, name: str) -> Column:
         """Return the sum of a counter as a whole number."""
@@ -81,7 +86,8 @@ class Counted:
             others = F.slice(each, F.lit(2), F.size(each))
             return F.aggregate(others, each[0], lambda a, b: F.zip_with(a, b, lambda x, y: x + y))
 
-        parts = F.collect_list(F.slice("counters", self.names.index(first) + 1, count))
+        text = F.substring("counters", self._place(first), WIDTH * count - 1)
+        parts = F.collect_list(F.split(text, ",").cast("array<double>"))
         called = F.filter(F.array(parts), lambda each: F.size(each) > 0)
         return F.get(F.transform(F.transform(called, added), work), F.lit(0))
 
@@ -101,10 +107,29 @@ def _observed(packets: DataFrame, name: str, figures: Figures) -> DataFrame:
     return packets.observe(name, *(column.alias(name) for name, column in figures.items()))
 
 
+def join_name(number: int) -> str:
+    """Return under which name the figures of a join are observed, counted along its query.
+
+    >>> join_name(1), join_name(2)
+    ('penstock', 'penstock_2')
+    """
+    return JOIN if number == 1 else f"{JOIN}_{number}"
+
+
+def is_join(name: str) -> bool:
+    """Tell whether observed figures are those of a join.
+
+    >>> [is_join(name) for name in ("penstock", "penstock_2", "penstock_lookup")]
+    [True, True, False]
+    """
+    return name == JOIN or name.removeprefix(f"{JOIN}_").isdecimal()
+
+
 def observed_join(packets: DataFrame, plan: JoinPlan) -> DataFrame:
     """Let the progress of a query carry the figures of a join."""
     facts = {"goal": F.lit(plan.goal)} | _facts(plan)
-    return _observed(packets, JOIN, join_figures(len(plan.inputs), plan.budget is None) | facts)
+    figures = join_figures(len(plan.inputs), plan.budget is None) | facts
+    return _observed(packets, join_name(plan.place), figures)
 
 
 def join_figures(inputs: int, exact: bool = False) -> Figures:

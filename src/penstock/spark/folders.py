@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,8 @@ from ..errors import BadInput
 
 COMPACT = {"compression": "zstd", "parquet.writer.version": "v2"}  # places are nearly in order
 GLOBBED = "{}[]*?\\"  # Spark takes these in a path for a pattern
-STAGED = ".staged-"
+STAGED = ".staged"  # the folder in which all is written; readers overlook it
+NOTHING: Mapping[str, str] = {}
 
 
 class Folders:
@@ -58,6 +60,8 @@ class Folders:
 
     def names(self) -> list[tuple[str, float]]:
         """Return what lies in the folder, and when it was written."""
+        if self.root.startswith("file:"):  # each question that Java is asked takes its time
+            return list(_listed(self._local(self.root)))
         root = self._path(self.root)
         found = self._files.listStatus(root) if self._files.exists(root) else []
         return [(str(e.getPath().getName()), e.getModificationTime() / 1000) for e in found]
@@ -66,36 +70,69 @@ class Folders:
         """Tell whether there is something of this name."""
         return bool(self._files.exists(self._path(self.path(name))))
 
-    def publish(self, frame: DataFrame, name: str, **options: str) -> None:
-        """Write rows as a folder that is there as a whole or not at all.
+    def publish(
+        self, frame: DataFrame, name: str, beside: Mapping[str, str] = NOTHING, **options: str
+    ) -> None:
+        """Write rows as a folder that is there as a whole or not at all, texts `beside` them.
 
         One of this name, left by an earlier attempt, is replaced.
         """
-        staged, old = f"{STAGED}{name}", f".old-{name}"
-        frame.write.mode("overwrite").options(**options).parquet(self.path(staged))
+        staged, old = self.stage(frame, name, beside, **options), f".old-{name}"
         self.remove(old)
         self._move(name, old)
         if not self._move(staged, name):
             raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
         self.remove(old)
+        self._clear(name)
 
-    def publish_once(self, frame: DataFrame, name: str, **options: str) -> None:
+    def publish_once(
+        self, frame: DataFrame, name: str, beside: Mapping[str, str] = NOTHING, **options: str
+    ) -> None:
         """Write rows as such a folder, unless there is one of this name.
 
         Several processes may do so at once, if they write the same: one of them wins.
         """
-        staged = f"{STAGED}{name}-{uuid4().hex}"
         if not self.has(name):
             try:
-                frame.write.options(**options).parquet(self.path(staged))
-                if not self.has(name) and not self._move(staged, name):
-                    raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
+                self.place_once(self.stage(frame, name, beside, **options), name)
             except Exception:  # the one that has won removes what the others write
                 if not self.has(name):
                     raise
-        for each, _ in self.names():
-            if each.startswith(f"{STAGED}{name}-"):
-                self.remove(each)
+        self._clear(name)
+
+    def place_once(self, staged: str, name: str) -> None:
+        """Move what was staged into place, unless there is something of this name."""
+        if not self.has(name) and not self._move(staged, name):
+            raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
+        self._clear(name)
+
+    def discard(self, name: str) -> None:
+        """Remove what has this name, with what attempts at writing it have left."""
+        self.remove(name)
+        self._clear(name)
+
+    def _aside(self, name: str) -> str:
+        """Return where something is written before it gets its name.
+
+        Each time elsewhere: tasks of a process that was killed may still be writing.
+        """
+        return f"{STAGED}/{name}-{uuid4().hex}"
+
+    def _clear(self, name: str) -> None:
+        """Remove what attempts at writing something have left."""
+        for each, _ in self.within(STAGED).names():
+            if each.startswith(f"{name}-"):
+                self.remove(f"{STAGED}/{each}")
+
+    def stage(
+        self, frame: DataFrame, name: str, beside: Mapping[str, str] = NOTHING, **options: str
+    ) -> str:
+        """Write rows aside, and texts `beside` them; return where."""
+        staged = self._aside(name)
+        frame.write.options(**options).parquet(self.path(staged))
+        for each, text in beside.items():
+            self._create(f"{staged}/{each}", text)
+        return staged
 
     def _move(self, name: str, new: str) -> bool:
         source, target = (self._path(self.path(each)) for each in (name, new))
@@ -136,21 +173,37 @@ class Folders:
         return str(self._path(path).toUri().getPath())
 
     def _write_aside(self, name: str, text: str) -> str:
-        staged = self.path(f"{STAGED}{name}-{uuid4().hex}")
-        out = self._files.create(self._path(staged), True)
+        staged = self._aside(name)
+        self._create(staged, text)
+        return self.path(staged)
+
+    def _create(self, name: str, text: str) -> None:
+        out = self._files.create(self._path(self.path(name)), True)
         out.write(bytearray(text.encode()))
         out.close()
-        return staged
 
-    def read_text(self, name: str) -> str | None:
-        """Return what a small file says, None where there is none."""
+    def read_text(self, name: str, otherwise: str | None = None) -> str | None:
+        """Return what a small file says, or the other text where there is none."""
         path = self._path(self.path(name))
         if not self._files.exists(path):
-            return None
+            return otherwise
         source = self._files.open(path)
         text = self._java.org.apache.commons.io.IOUtils.toString(source, "UTF-8")
         source.close()
         return str(text)
+
+
+def _listed(folder: str) -> Iterator[tuple[str, float]]:
+    try:
+        found = os.scandir(folder)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise BadInput(f"{folder} is a file, not a folder; pass another path") from None
+    with found:
+        for each in found:
+            with suppress(FileNotFoundError):  # it was removed meanwhile
+                yield each.name, each.stat().st_mtime
 
 
 def last_commit(checkpoint: Folders) -> int | None:

@@ -7,7 +7,7 @@ itself. What was counted of each key is kept meanwhile.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from pyspark.sql import Column, DataFrame
@@ -21,7 +21,6 @@ from ..advisor.sample import FINE, join_sample, live_by_bins, live_rows, lookup_
 from ..errors import BadInput
 from ..kernel.durations import microseconds
 from ..kernel.gains import PAIRS
-from ..kernel.policy import JOINING
 from ..simulate.scenario import refuse_join_options
 from .checks import Span, whole
 from .frames import Names, as_names, check_frame, check_same_types, read_input, refuse_stream
@@ -69,8 +68,6 @@ def advise(
 
     The frames are read three times; if they are expensive to make, or random, store them first.
     """
-    advising.check_target(target)
-    advising.check_goal(goal)
     whole(seed, "seed", 0)
     size = draw.WORK if work is None else whole(work, "work", 10_000)
     for frame, which in ((left, "left"), (right, "right")):
@@ -79,7 +76,7 @@ def advise(
             refuse_stream(frame, "advise", "read the same source with spark.read")
     if isinstance(policies, str):
         raise BadInput(f"policies must be a list of names, got {policies!r}; write [{policies!r}]")
-    options = {"target": target, "tried": tuple(policies), "seed": seed}
+    asked = advising.Asked(target, goal, tuple(policies), seed).checked()
     keys = as_names(on, "on")
     if right is not None:
         sides = _read_sides([left, right], keys, time)
@@ -88,12 +85,12 @@ def advise(
         span = None if within is None else microseconds(within, "within")
         payload = (_row_bytes(left) + _row_bytes(right)) / 2
         with _counted(sides) as (rows, per_key):
-            return _join(rows, per_key, span, size, payload, call, options | {"goal": goal})
+            return _join(rows, per_key, span, size, payload, call, asked)
     refuse_join_options(within, goal)
     if not isinstance(time, str):
         raise BadInput(f"time must name a column of the events, got {time!r}")
     with _counted([keyed_rows(left, list(keys), time)]) as (rows, per_key):
-        return _cache(rows, per_key, size, advising.lookup_call(keys), options)
+        return _cache(rows, per_key, size, advising.lookup_call(keys), asked)
 
 
 def _read_sides(
@@ -109,7 +106,7 @@ def _read_sides(
 
 
 def _cache(
-    rows: DataFrame, per_key: DataFrame, work: int, call: str, options: dict[str, Any]
+    rows: DataFrame, per_key: DataFrame, work: int, call: str, asked: advising.Asked
 ) -> Advice:
     """Return advice for a cache that the rows refer to."""
     counts = _counts(per_key)
@@ -122,10 +119,10 @@ def _cache(
     table = counts.table(np.zeros(len(counts.left)))
     split = draw.plan_lookup(table, work, draw.ERROR)
     hot_keys = _hot_keys(per_key, table, split, 0.0, np.inf)
-    _, key, _, weight, hot = _drawn(rows, hot_keys, split, draw.WHOLE, options["seed"])
+    _, key, _, weight, hot = _drawn(rows, hot_keys, split, draw.WHOLE, asked.seed)
     hottest, more = int(counts.left.max()), {"skew": counts.skew, "call": call}
     streams = Streams.of_references("events", total, counts.keys, hottest, **more)
-    return advising.from_lookup_sample(lookup_sample(key, weight, hot), streams, **options)
+    return advising.from_lookup_sample(lookup_sample(key, weight, hot), streams, asked)
 
 
 def _join(
@@ -135,10 +132,10 @@ def _join(
     work: int,
     payload: float,
     call: str,
-    options: dict[str, Any],
+    asked: advising.Asked,
 ) -> Advice:
     """Return advice for a join of rows of both sides."""
-    counts, seed = _counts(per_key), options["seed"]
+    counts, seed = _counts(per_key), asked.seed
     count = tuple(int(counts.total(each)) for each in (counts.left, counts.right))
     if not all(count):
         raise BadInput("both frames must have rows with a key and a time, and one has none")
@@ -156,7 +153,7 @@ def _join(
     chance = 1.0 if within is None else min(1.0, 2 * within / span)
     matches = counts.left * counts.right * chance
     table = counts.table(matches)
-    split, part = draw.plan(table, live.mean, work, draw.ERROR, within, options["goal"])
+    split, part = draw.plan(table, live.mean, work, draw.ERROR, within, asked.goal)
     stretches = draw.WHOLE
     if part < 1:
         edges = first + width * np.arange(len(binned) + 1)
@@ -167,21 +164,10 @@ def _join(
     if sample.whole:
         live = live_rows(sample.time, within)
     hottest = float(matches.max() / max(1.0, counts.total(matches)))
-    streams = Streams(
-        JOINING,
-        "left and right",
-        count,
-        counts.keys,
-        live.mean,
-        max(1, live.peak),
-        1.0,
-        counts.skew,
-        hottest,
-        payload,
-        call,
-    )
+    more = {"skew": counts.skew, "hottest": hottest, "payload": payload, "call": call}
+    streams = Streams.of_join("left and right", count, counts.keys, live, **more)
     doubts = advising.window_doubts(span, within)
-    return advising.from_join_sample(sample, streams, live, doubts, **options)
+    return advising.from_join_sample(sample, streams, live, doubts, asked)
 
 
 def _row_bytes(frame: DataFrame) -> float:

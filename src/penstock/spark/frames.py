@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import reduce
 from inspect import signature
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
 from ..errors import BadInput
+from ..kernel.options import closest
 from .checks import WATERMARK
 
 Names = str | list[str] | tuple[str, ...]
@@ -38,6 +40,7 @@ class Input:
     names: tuple[str, ...]  # all columns, in their order
     types: tuple[str, ...]  # Spark's words for their types
     exact: bool = False  # the key is one whole number and stands for itself; else it is a hash
+    near: str | None = None  # in a band join the column whose values must be near
 
     def is_payload(self, name: str) -> bool:
         """Tell whether a column is payload: the engine itself holds time and whole-number keys."""
@@ -160,7 +163,9 @@ def is_exact(frame: DataFrame, keys: Sequence[str]) -> bool:
     return len(keys) == 1 and isinstance(frame.schema[keys[0]].dataType, EXACT)
 
 
-def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | None) -> Input:
+def read_input(
+    frame: DataFrame, who: str, keys: tuple[str, ...], time: str | None, near: str | None = None
+) -> Input:
     """Check that a frame has the columns that are named, and describe it."""
     check_columns(frame, who, keys)
     if time is not None:
@@ -171,7 +176,7 @@ def read_input(frame: DataFrame, who: str, keys: tuple[str, ...], time: str | No
         _check_arrow(field, who)
     names = tuple(f.name for f in fields)
     kinds = tuple(f.dataType.simpleString() for f in fields)
-    return Input(keys, time, names, kinds, is_exact(frame, keys))
+    return Input(keys, time, names, kinds, is_exact(frame, keys) and near is None, near)
 
 
 def _check_time(frame: DataFrame, who: str, time: str) -> None:
@@ -223,18 +228,30 @@ def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "
             )
 
 
-def find_column(frame: DataFrame, who: str, name: str) -> None:
-    """Refuse a name that the frame lacks."""
+def find_column(frame: DataFrame, who: str, name: str, way_out: str = "") -> None:
+    """Refuse a name that the frame lacks, and say the way out, if there is one."""
     if not isinstance(name, str):
         raise BadInput(f"a column of the {who} frame must be given by its name, got {name!r}")
     if name in frame.columns:
         return
-    spelled = {each.lower(): each for each in frame.columns}
-    near = get_close_matches(name.lower(), list(spelled), n=1)
-    hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
+    near = closest(name, frame.columns)
+    hint = f"did you mean {near!r}? " if near else ""
     raise BadInput(
-        f"the {who} frame has no column {name!r}; {hint}it has {', '.join(frame.columns)}"
+        f"the {who} frame has no column {name!r}; {hint}it has {', '.join(frame.columns)}{way_out}"
     )
+
+
+def find_shared(frames: list[DataFrame], who: list[str], on: Any, time: Any) -> None:
+    """Refuse one name for a column of two frames that only one of them has."""
+    for argument, name in (("on", on), ("time", time)):
+        has = [isinstance(name, str) and name in frame.columns for frame in frames]
+        if len(frames) != 2 or has[0] == has[1]:
+            continue
+        lacks = has.index(False)
+        left, right = (repr("...") if lacks == at else repr(name) for at in (0, 1))
+        pair = f"{{{left}: {right}}}" if argument == "on" else f"({left}, {right})"
+        way_out = f"; if it is called otherwise there, pass {argument}={pair}"
+        find_column(frames[lacks], who[lacks], name, way_out)
 
 
 def _no_key(kind: T.DataType) -> str:
@@ -264,15 +281,20 @@ def check_same_types(inputs: Mapping[str, Input]) -> None:
                 )
 
 
-def hashed_key(keys: tuple[str, ...], exact: bool) -> Column:
-    """Return 64 bits that stand for key columns; one whole number (`exact`) is its own."""
+def hashed_key(keys: tuple[str, ...], exact: bool, near: str | None = None) -> Column:
+    """Return 64 bits that stand for key columns; one whole number (`exact`) is its own.
+
+    They are null where a key is missing, or what must be `near`: a NaN or an infinity never is.
+    """
     columns = [F.col(quote(name)) for name in keys]
     if exact:
         return columns[0].cast("long")
-    present = columns[0].isNotNull()
-    for column in columns[1:]:
-        present = present & column.isNotNull()
-    return F.when(present, F.xxhash64(*columns))
+    present = [column.isNotNull() for column in columns]
+    if near is not None:
+        size = F.abs(F.col(quote(near)).cast("double"))
+        present.append(F.coalesce(size < float("inf"), F.lit(False)))  # NaN is above it in Spark
+    hashed = F.xxhash64(*columns) if columns else F.lit(0).cast("long")
+    return F.when(reduce(and_, present), hashed)
 
 
 def quote(name: str) -> str:

@@ -17,19 +17,10 @@ from ..kernel.durations import LONGEST, in_words, microseconds
 from ..kernel.gains import GOALS
 from ..kernel.policy import JOINING
 from ..kernel.shape import TWO_WAY, Joins, all_streams
+from . import checks
 from .archive import INPUTS, Archived, Path, hold_back, let_archive
-from .checks import (
-    WATERMARK,
-    Span,
-    check_policy,
-    check_upstream,
-    choice,
-    read_budget,
-    share,
-    warn_user,
-    whole,
-)
-from .figures import observed_join
+from .checks import BEHIND, WATERMARK, Span
+from .figures import is_join, observed_join
 from .frames import (
     KEY,
     Input,
@@ -41,6 +32,7 @@ from .frames import (
     carried_delay,
     check_frame,
     check_same_types,
+    find_shared,
     fold,
     output_columns,
     quote,
@@ -49,8 +41,9 @@ from .frames import (
     result_type,
 )
 from .keyed import since_epoch
+from .near import Near, NearColumn, read_near
 from .plan import JoinPlan, placed
-from .runtime.archiver import PLACE_BYTES
+from .runtime.archiver import row_bytes
 from .runtime.join_bucket import JoinBucket, counter_names, make_join
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
@@ -90,6 +83,7 @@ class Kind(NamedTuple):
     how: str = INNER
     match: str = ALL
     archive: str | os.PathLike[str] | None = None
+    near: NearColumn | None = None
 
 
 @dataclass(frozen=True)
@@ -120,18 +114,23 @@ def make_plan(
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> JoinPlan:
     """Return the plan of a join, refusing whatever could not run."""
-    how, match, archive = kind
+    how, match, archive, near = kind
     streaming = are_streams({source.who: source.frame for source in sources})
     _check_archive(archive, within, match, streaming)
-    if streaming:
-        for source in sources:
-            check_upstream(source.frame, source.who, source.input.time)
+    before = _joins_before(sources) if streaming else 0
     session = sources[0].frame.sparkSession
     check_settings(session, streaming)
+    if not sources[0].input.keys:  # cells beside each other must meet
+        if buckets not in (None, 1):
+            raise BadInput(
+                f"a join with near= and without on= has one bucket, got buckets={buckets!r}; leave "
+                "out buckets=, or pass on= with a column that is equal where rows match"
+            )
+        buckets = 1
     where = placed(session, buckets, checkpoint)
-    allowed = read_budget(budget, where["buckets"])
+    allowed = checks.read_budget(budget, where["buckets"])
     inputs = tuple(source.input for source in sources)
-    check_policy(policy, JOINING, inputs)
+    checks.check_policy(policy, JOINING, inputs)
     streams = [tuple(stream for stream, _ in join) for join in joins]
     folded = partial(fold, sources[0].frame)
     window = _window(within)
@@ -140,6 +139,8 @@ def make_plan(
         inputs=inputs,
         joins=joins,
         within=window,
+        near=None if near is None else near.near,
+        said_near=None if near is None else near.said,
         how=how,
         match=match,
         archived=archive is not None and os.fspath(archive) != INPUTS,
@@ -148,14 +149,15 @@ def make_plan(
         clock=watermark_clock(session) if streaming else "fastest",
         watermark=streaming,
         behind=_behind(sources, window) if streaming else 0,
+        place=before + 1,
         budget=allowed.amount,
         in_bytes=allowed.in_bytes,
         policy=policy,
-        goal=choice(goal, "goal", GOALS),
-        layout=choice(layout, "layout", ("unified", "split")),
+        goal=checks.choice(goal, "goal", GOALS),
+        layout=checks.choice(layout, "layout", ("unified", "split")),
         **where,
-        seed=whole(seed, "seed", 0),
-        sample=share(recall_sample, "recall_sample"),
+        seed=checks.whole(seed, "seed", 0),
+        sample=checks.share(recall_sample, "recall_sample"),
         output=tuple(
             tuple((0, name, name) for name in inputs[0].names)
             if how in (SEMI, ANTI)
@@ -164,19 +166,35 @@ def make_plan(
         ),
     )
     # The smallest share must have room for a row.
-    make_join(plan, plan.buckets - 1).push([], [], [], size=[])
+    value = None if plan.near is None else ()
+    make_join(plan, plan.buckets - 1).push([], [], [], size=[], value=value)
     if streaming and plan.within is None and plan.how not in (INNER, SEMI):
         raise BadInput(
             f"how={plan.how!r} of streams needs within=, since without a window a row may find a "
             "partner for ever; pass within='1 hour'"
         )
     if streaming and plan.within is None and plan.budget is None:
-        warn_user(
+        checks.warn_user(
             "without within= and budget= the join holds every row for ever: its state grows until "
             "an executor is out of memory; pass within='1 hour', or budget='1 GB', or both"
         )
     check_checkpoint(session, checkpoint, plan, streaming)
     return plan
+
+
+def _joins_before(sources: list[NamedFrame]) -> int:
+    """Return how many joins of ours the rows have passed, refusing what Spark could not run."""
+    found = []
+    for source in sources:
+        observed = checks.check_upstream(source.frame, source.who, source.input.time)
+        found.append(sum(is_join(name) for name in observed))
+    if sum(map(bool, found)) > 1:
+        raise BadInput(
+            "more than one of the frames comes from a join of Penstock, whose figures would have "
+            "the same name in the query; join the frames one after the other, or at once with "
+            "join_many"
+        )
+    return sum(found)
 
 
 def _check_archive(archive: Any, within: Any, match: str, streaming: bool) -> None:
@@ -206,10 +224,11 @@ def run_plan(
 
     Of both `rows_of` makes results.
     """
-    frames = [_watermarked(source, plan) for source in sources]
+    behind = max(plan.behind // 1000, *(_kept_behind(source) for source in sources))
+    frames = [_watermarked(source, plan, behind) for source in sources]
     streaming, engine, shared = frames[0].isStreaming, make_join(plan, 0), None
     if plan.is_shared:
-        charge = engine.footprint.charge + PLACE_BYTES * plan.archived
+        charge = engine.footprint.charge + row_bytes(plan)
         # A batch is one micro-batch of many windows.
         shared = Shared(plan.in_bytes, charge, plan.lifetime if streaming else None)
     packets = pack(frames, plan.inputs, plan.labels, shared)
@@ -223,7 +242,12 @@ def run_plan(
     return results.drop("counters", "hottest")
 
 
-def _watermarked(source: NamedFrame, plan: JoinPlan) -> DataFrame:
+def _kept_behind(source: NamedFrame) -> int:
+    """Return by how many milliseconds a join before this one keeps the watermark behind."""
+    return int((source.frame.schema[str(source.input.time)].metadata or {}).get(BEHIND, 0))
+
+
+def _watermarked(source: NamedFrame, plan: JoinPlan, behind: int) -> DataFrame:
     """Return a frame with a watermark, which Spark then tells the operator.
 
     Spark counts the watermark in milliseconds and drops rows that are exactly at it. The delay is
@@ -231,8 +255,9 @@ def _watermarked(source: NamedFrame, plan: JoinPlan) -> DataFrame:
     Spark takes timestamps with a time zone only, so those without one are read as UTC.
 
     The watermark is that of the whole query. An operator after the join gets results that are older
-    than the row which completed them, by the window at most: by so much it is kept behind, as Spark
-    does after its own join, and the operator of the join adds it again.
+    than the row which completed them, by the window at most: by so much it is kept `behind`, as
+    Spark does after its own join, and the operator of the join adds it again. A frame that meets
+    the results of a join is kept behind as those are.
     """
     frame, time = source.frame, str(source.input.time)
     if not frame.isStreaming or carried_delay(frame, time) is not None:
@@ -243,7 +268,7 @@ def _watermarked(source: NamedFrame, plan: JoinPlan) -> DataFrame:
         while name in frame.columns:
             name += "_"
         frame = frame.withColumn(name, F.timestamp_micros(since_epoch(time)))
-    delay = -(-plan.delay // 1000) + 1 + plan.behind // 1000
+    delay = -(-plan.delay // 1000) + 1 + behind
     return frame.withWatermark(name, f"{delay} milliseconds")
 
 
@@ -309,7 +334,7 @@ def _tell_of_bare_frames(carried: dict[str, int | None], delay: int) -> None:
     """Say what a watermark on some frames only means for the others."""
     marked = ", ".join(who for who, each in carried.items() if each is not None)
     bare = ", ".join(who for who, each in carried.items() if each is None)
-    warn_user(
+    checks.warn_user(
         f"only the {marked} frame has a watermark: its delay of {in_words(delay)} holds for the "
         f"{bare} frame too, and rows of that which come later are dropped; call withWatermark on "
         f"every frame, or pass delay={in_words(delay)!r}"
@@ -319,10 +344,11 @@ def _tell_of_bare_frames(carried: dict[str, int | None], delay: int) -> None:
 def join(
     left: DataFrame,
     right: DataFrame,
-    on: Keys,
+    on: Keys = (),
     *,
     time: str | tuple[str, str],
     within: Span | tuple[Span, Span] | None = None,
+    near: Near | None = None,
     how: str = INNER,
     match: str = ALL,
     budget: int | str | None = None,
@@ -337,18 +363,22 @@ def join(
     checkpoint: str | os.PathLike[str] | None = None,
     archive: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
-    """Join two frames on equal keys and times within a window, in bounded memory.
+    """Join two frames on equal keys, near values and times within a window, in bounded memory.
 
     Takes the place of `left.join(right, ...)`, also as `left.transform(join, right, ...)`. Streams
     and batches, classic Spark and Spark Connect.
 
     Parameters:
         on: the key column, or several, by the same names in both frames; or a dict of names,
-            {"user_id": "uid"}: the left frame's, then the right frame's.
+            {"user_id": "uid"}: the left frame's, then the right frame's. With `near` it may be
+            left out.
         time: the timestamp column, or (left name, right name).
         within: two rows match when their times are at most this far apart; None: no limit. With
             ("0 seconds", "1 hour") the right row is at most an hour later than the left one, and
             not earlier; ("-5 minutes", "1 hour") allows for five minutes before.
+        near: a band join: {"price": 0.5}, or {("bid", "ask"): 0.5} where the names differ. Rows
+            match only if the values of this column, whole numbers, decimals or floats of one type,
+            are at most so far apart. Without `on` all rows are in one bucket.
         how: `inner`, `left`, `right`, `full`, `semi` or `anti`, also as Spark spells these. A row
             without a match appears when the watermark has passed its window. Under a budget no row
             of a preserved side is lost: one that is evicted unmatched appears at once, and is
@@ -379,20 +409,13 @@ def join(
     Returns the columns `on`, then the rest of left, then the rest of right, among them key columns
     of another name; `semi` and `anti` return the columns of left.
     """
-    sources = read_sources([left, right], ["left", "right"], on, time)
-    options: Options = {
-        "within": within,
-        "budget": budget,
-        "policy": policy,
-        "goal": goal,
-        "delay": delay,
-        "layout": layout,
-        "buckets": buckets,
-        "seed": seed,
-        "recall_sample": recall_sample,
-        "checkpoint": checkpoint,
-    }
-    kind = Kind(_how(how), choice(match, "match", MATCHING), archive)
+    given = locals()
+    options: Any = {name: given[name] for name in Options.__annotations__}
+    for frame, who in ((left, "left"), (right, "right")):
+        check_frame(frame, who)
+    column = read_near(near, left, right)
+    sources = read_sources([left, right], ["left", "right"], on, time, column)
+    kind = Kind(_how(how), checks.choice(match, "match", MATCHING), archive, column)
     ends = [_suffixes(suffixes, 2)]
     plan = make_plan(sources, TWO_WAY, ends, kind, **options)
     schema = _result_type(sources, plan)
@@ -452,7 +475,7 @@ def _result_type(sources: list[NamedFrame], plan: JoinPlan) -> T.StructType:
     schema = result_type([source.frame for source in sources], plan.output[0])
     if not plan.behind:
         return schema
-    delay = {WATERMARK: -(-plan.delay // 1000) + 1}
+    delay = {WATERMARK: -(-plan.delay // 1000) + 1, BEHIND: plan.behind // 1000}
     times = {new for number, name, new in plan.output[0] if name == sources[number].input.time}
     fields = [
         T.StructField(f.name, f.dataType, f.nullable, delay if f.name in times else f.metadata)
@@ -462,20 +485,23 @@ def _result_type(sources: list[NamedFrame], plan: JoinPlan) -> T.StructType:
 
 
 def read_sources(
-    frames: list[DataFrame], who: list[str], on: Keys, time: Names
+    frames: list[DataFrame], who: list[str], on: Keys, time: Names, near: NearColumn | None = None
 ) -> list[NamedFrame]:
     """Return the frames of one join, checked."""
     for frame, name in zip(frames, who, strict=True):
         check_frame(frame, name)
-    keys = read_keys(on, frames)
+    find_shared(frames, who, on, time)
+    keyless = near is not None and (on is None or (isinstance(on, tuple | list | dict) and not on))
+    keys = [()] * len(frames) if keyless else read_keys(on, frames)
+    values = (None,) * len(frames) if near is None else near.names
     times = (time,) * len(frames) if isinstance(time, str) else as_names(time, "time")
     if len(times) != len(frames):
         raise BadInput(
             f"time must be one column name, or one per frame ({len(frames)}), got {time!r}"
         )
     sources = [
-        NamedFrame(frame, name, read_input(frame, name, names, mine))
-        for frame, name, names, mine in zip(frames, who, keys, times, strict=True)
+        NamedFrame(frame, name, read_input(frame, name, names, mine, value))
+        for frame, name, names, mine, value in zip(frames, who, keys, times, values, strict=True)
     ]
     check_same_types({source.who: source.input for source in sources})
     return sources

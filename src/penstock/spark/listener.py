@@ -13,11 +13,12 @@ from pyspark.sql.streaming.listener import JStreamingQueryListener, StreamingQue
 from ..advisor import Advice
 from ..report.history import ENDING, QueryHistory, Sample, history_folder
 from ..report.live import Watched
-from .figures import JOIN, LOOKUP, THIN
+from .failure import cause
+from .figures import JOIN, LOOKUP, THIN, is_join
 from .observe import figures_of
 from .recall.estimate import SUMS, estimate
 
-KINDS = {JOIN: "join", LOOKUP: "lookup", THIN: "thin"}
+KINDS = {LOOKUP: "lookup", THIN: "thin"}
 RECENT = 60.0  # seconds over which recall and arrivals are recent
 LONGEST = 500  # characters of an error
 KEPT = 20  # queries that have ended
@@ -30,7 +31,7 @@ class Listener(StreamingQueryListener):
         self._advice = advice
         self._every = every
         self._lock = Lock()
-        self._watched: dict[tuple[str, str], Watched] = {}  # by id of the query, and kind
+        self._watched: dict[tuple[str, str], Watched] = {}  # by id of the query, and figures
 
     def watched(self) -> list[Watched]:
         """Return the queries, in the order of their first reports."""
@@ -69,28 +70,34 @@ class Listener(StreamingQueryListener):
 
     def take(self, progress: Mapping[str, Any]) -> None:
         """Take one report."""
-        for name, kind in KINDS.items():
-            if figures := figures_of(progress, name):
+        for observed in progress.get("observedMetrics") or {}:
+            kind = "join" if is_join(observed) else KINDS.get(observed)
+            if kind and (figures := figures_of(progress, observed)):
                 with self._lock:
-                    self._take(progress, kind, figures)
+                    self._take(progress, observed, kind, figures)
 
-    def _take(self, progress: Mapping[str, Any], kind: str, figures: dict[str, Any]) -> None:
-        place, run = (str(progress["id"]), kind), str(progress["runId"])
+    def _take(
+        self, progress: Mapping[str, Any], observed: str, kind: str, figures: dict[str, Any]
+    ) -> None:
+        place, run = (str(progress["id"]), observed), str(progress["runId"])
         sample = as_sample(progress, figures)
         watched = self._watched.get(place)
         if watched is None or watched.history.about["run"] != run:
-            name = progress["name"] or f"query {place[0][:8]}"
+            name, file = progress["name"] or f"query {place[0][:8]}", kind
+            if kind == "join" and observed != JOIN:  # not the first one in the query
+                which = observed.removeprefix(f"{JOIN}_")
+                name, file = f"{name}, join {which}", f"{kind}_{which}"
             about = {"id": place[0], "run": run, "name": name, "kind": kind}
             about |= {"state": "running", "error": None}
             self._forget(name, kind)
-            history = QueryHistory(about, _file(figures.get("checkpoint"), kind))
+            history = QueryHistory(about, _file(figures.get("checkpoint"), file))
             advice = self._advice.get(name) if isinstance(self._advice, Mapping) else self._advice
             watched = self._watched[place] = Watched(history, sample, advice)
         past = watched.history.samples
         if kind == "join":
             sample["recent"] = recently(past, sample)
         watched.latest = sample
-        if not past or sample["at"] - past[-1]["at"] >= self._every:
+        if not past or not 0 <= sample["at"] - past[-1]["at"] < self._every:
             with suppress(OSError):  # a full disk must not end what serves the page
                 watched.history.add(sample)
 
@@ -123,17 +130,17 @@ class _Reports(JStreamingQueryListener):
         self.pylistener.take(json.loads(jevent.progress().json()))  # type: ignore[attr-defined]
 
 
-def _file(checkpoint: str | None, kind: str) -> Path | None:
+def _file(checkpoint: str | None, name: str) -> Path | None:
     """Return the file of a history, where the checkpoint is a folder of this machine."""
     folder = None if checkpoint is None else history_folder(checkpoint)
     if folder is None or not folder.parent.is_dir():
         return None
-    return folder / f"{kind}{ENDING}"
+    return folder / f"{name}{ENDING}"
 
 
 def _ended(error: str | None, latest: Sample) -> dict[str, Any]:
-    text = " ".join((error or "").split())
-    state = "failed" if text else "ended"
+    text = " ".join(cause(error or "").split())
+    state = "failed" if error else "ended"
     return {"state": state, "error": text[:LONGEST] or None, "ended": latest["at"]}
 
 
@@ -147,8 +154,33 @@ def as_sample(progress: Mapping[str, Any], figures: dict[str, Any]) -> Sample:
         "batch": progress["batchId"],
         "seconds": seconds,
         "rates": [rate if rate and 0 < rate < float("inf") else 0.0 for rate in rates],
+        "waiting": waiting(progress),
         "figures": figures,
     }
+
+
+def waiting(progress: Mapping[str, Any]) -> int | None:
+    """Return how many rows the sources hold that no micro-batch has read; None if none tells.
+
+    Sources of Kafka do: their offsets count rows, by topic and partition.
+    """
+    found = [
+        sum(latest) - sum(read)
+        for source in progress.get("sources") or ()
+        if (latest := _offsets(source.get("latestOffset")))
+        and (read := _offsets(source.get("endOffset")))
+    ]
+    return sum(found) if found else None
+
+
+def _offsets(said: Any) -> list[int]:
+    """Return the offsets of a source of Kafka; empty if they are of another kind."""
+    if isinstance(said, str):  # Spark Connect, and PySpark's own reports
+        with suppress(ValueError):
+            said = json.loads(said)
+    topics = list(said.values()) if isinstance(said, dict) else []
+    parts = [each for topic in topics if isinstance(topic, dict) for each in topic.values()]
+    return parts if all(isinstance(each, int) for each in parts) else []
 
 
 def recently(past: list[Sample], sample: Sample) -> dict[str, Any] | None:

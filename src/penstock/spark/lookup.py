@@ -15,17 +15,9 @@ from ..kernel.durations import microseconds
 from ..kernel.policy import CACHING
 from ..relations import Patience, Relation, RowSource, as_source
 from ..relations.fetching import ask
-from .checks import (
-    Span,
-    check_policy,
-    check_upstream,
-    choice,
-    read_budget,
-    text,
-    warn_user,
-    whole,
-)
-from .figures import observed_lookup
+from . import checks
+from .checks import Span
+from .figures import LOOKUP, observed_lookup
 from .frames import EXACT, Input, Names, arrow_type, as_names, check_same_types, read_input
 from .plan import LookupPlan, placed
 from .runtime.journal import check_checkpoint
@@ -86,23 +78,23 @@ def lookup(
     """
     source = read_input(events, "events", as_names(on, "on"), None)
     session = events.sparkSession
-    text(suffix, "suffix")
+    checks.text(suffix, "suffix")
     if events.isStreaming:
-        check_upstream(events, "events")
+        checks.check_upstream(events, "events", figures=LOOKUP)
     if changes is not None:
         _check_changes(events, changes, source)
     check_settings(session, events.isStreaming)
     where = placed(session, buckets, checkpoint)
-    allowed = read_budget(budget, where["buckets"])
+    allowed = checks.read_budget(budget, where["buckets"])
     if allowed.amount is None:
         raise BadInput("budget must be rows (50_000) or bytes ('64 MB'), got None")
-    check_policy(policy, CACHING, [source])
+    checks.check_policy(policy, CACHING, [source])
     answered = as_source(relation, source.keys)
     known: dict[str, Any] = {
-        "how": choice(how, "how", ("left", "inner")),
-        "on_missing": choice(on_missing, "on_missing", ("null", "error")),
+        "how": checks.choice(how, "how", ("left", "inner")),
+        "on_missing": checks.choice(on_missing, "on_missing", ("null", "error")),
         "ttl": None if ttl is None else microseconds(ttl, "ttl"),
-        "seed": whole(seed, "seed", 0),
+        "seed": checks.whole(seed, "seed", 0),
         "patience": _patience(timeout, retries, fetch_size),
     }
     promised = _ask_relation(answered, events, source, known["patience"])  # after all other checks
@@ -126,7 +118,9 @@ def _patience(timeout: Span, retries: int, fetch_size: int) -> Patience:
     seconds = microseconds(timeout, "timeout") / 1e6
     if seconds <= 0:
         raise BadInput(f"timeout must be longer than nothing, got {timeout!r}")
-    return Patience(whole(fetch_size, "fetch_size", 1), seconds, whole(retries, "retries", 0))
+    return Patience(
+        checks.whole(fetch_size, "fetch_size", 1), seconds, checks.whole(retries, "retries", 0)
+    )
 
 
 def _check_changes(events: DataFrame, changes: DataFrame, source: Input) -> None:
@@ -136,7 +130,7 @@ def _check_changes(events: DataFrame, changes: DataFrame, source: Input) -> None
             "changes= needs streams: a batch of events caches nothing for long; leave it out, or "
             "read both frames with readStream"
         )
-    check_upstream(changes, "changes")
+    checks.check_upstream(changes, "changes", figures=LOOKUP)
     check_same_types({"events": source, "changes": changed})
 
 
@@ -159,7 +153,7 @@ def _ask_relation(
     if len(fields) == len(relation.keys):
         raise BadInput(f"{relation.name} has no column beside its key; name some in columns=")
     if ask(relation.is_empty, once, relation, now, way_out=way_out).answer:
-        warn_user(f"{relation.name} of the relation is empty: no event will find a row")
+        checks.warn_user(f"{relation.name} of the relation is empty: no event will find a row")
     promised = [
         pa.field(name, arrow_type(kind)) for name, kind in zip(schema.names, fields, strict=True)
     ]

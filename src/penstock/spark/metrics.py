@@ -9,7 +9,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from ..engine.adapt.census import InForce
 from ..errors import BadInput
 from ..kernel.gains import ROWS
-from .figures import JOIN, LOOKUP, THIN
+from .checks import whole
+from .figures import JOIN, LOOKUP, THIN, join_name
 from .observe import figures_of, one_a_line, ran_batch
 from .runtime.sharing import TOLD
 
@@ -184,11 +185,13 @@ Told = Metrics | LookupMetrics | ThinMetrics
 KINDS: dict[str, type[Told]] = {JOIN: Metrics, LOOKUP: LookupMetrics, THIN: ThinMetrics}
 
 
-def metrics(query: StreamingQuery) -> Told | None:
+def metrics(query: StreamingQuery, join: int = 1) -> Told | None:
     """Return the latest figures of a streaming query, None before its first batch with data.
 
-    A query that waits for data reports none, so the last report of a batch counts, as long as Spark
-    keeps it (`spark.sql.streaming.numRecentProgressUpdates`). The figures are `Metrics` of a join,
+    Where rows pass several joins of Penstock in one query, `join` is the number of the one that is
+    meant, in the order in which rows pass them. A query that waits for data reports none, so the
+    last report of a batch counts, as long as Spark keeps it
+    (`spark.sql.streaming.numRecentProgressUpdates`). The figures are `Metrics` of a join,
     `LookupMetrics` of a lookup, or `ThinMetrics` of a thin. Works on classic Spark and on Spark
     Connect.
     """
@@ -198,24 +201,25 @@ def metrics(query: StreamingQuery) -> Told | None:
             "writeStream...start() returned (a join of batch frames keeps no figures)"
         )
     reports = list(query.recentProgress)
+    names = list(KINDS) if join == 1 else [join_name(whole(join, "join", 1))]
     seen = False
     for progress in reversed(reports):
-        for name in KINDS:
+        for name in names:
             found = figures_of(progress, name)
             seen = seen or found is not None
             if found:
                 return read(name, found, progress["batchId"])
     if not seen and any(map(ran_batch, reports)):
         raise BadInput(
-            f"query {query.name or query.id} reports no figures called {' or '.join(KINDS)}; "
+            f"query {query.name or query.id} reports no figures called {' or '.join(names)}; "
             "metrics() reads queries whose plan holds a join, lookup or thin of penstock.spark"
         )
     return None
 
 
 def read(name: str, figures: dict[str, Any], batch: int) -> Told:
-    """Return the figures of one progress report; `name` tells of what."""
-    kind = KINDS[name]
+    """Return the figures of one progress report, which are observed under this name."""
+    kind = KINDS.get(name, Metrics)
     values = figures | {"batch": batch}
     if "in_force" in values:
         values["in_force"] = InForce(**values["in_force"])

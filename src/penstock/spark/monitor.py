@@ -6,6 +6,7 @@ for Prometheus. These are imported when a monitor starts: a worker needs none of
 """
 
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Self
 
 from pyspark.sql import SparkSession
@@ -39,9 +40,19 @@ def monitor(
             where recall falls the page then says what budget would restore it.
         every: the least number of seconds between two samples of a curve.
     """
-    if isinstance(every, bool) or not isinstance(every, int | float) or not every >= 0:
-        raise BadInput(f"every must be a number of seconds, 0 or more, got {every!r}")
+    check_options(port, host=host, token=token, every=every)
     return Monitor(spark, port, host, token, advice, every)
+
+
+def check_options(
+    port: int = 0, *, host: str = "127.0.0.1", token: str | None = None, every: float = 1.0
+) -> None:
+    """Refuse options that `monitor` cannot take."""
+    from ..report.server import check_place
+
+    check_place(port, host, token)
+    if isinstance(every, bool) or not isinstance(every, int | float) or not 0 <= every < inf:
+        raise BadInput(f"every must be a number of seconds, 0 or more, got {every!r}")
 
 
 class Monitor:

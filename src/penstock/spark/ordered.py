@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from ..profile.sketch import Arrays, Plan, Survey, pack, survey, take, unpack
 from .keyed import KEY, TIME
+from .runtime.arrow import gathered
 from .runtime.packets import end_task, partition
 from .session import partitions
 
@@ -70,24 +71,11 @@ def _taker(plan: Plan) -> Callable:
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         part, first = partition(), 0
-        for number, (key, time) in enumerate(_chunks(batches)):
+        for number, some in enumerate(filter(None, gathered(batches, CHUNK))):
+            key, time = (column.to_numpy() for column in pa.Table.from_batches(some).columns)
             packet = pack(take(plan, key, time, first))
             first += len(key)
             yield pa.record_batch({"part": [part], "chunk": [number], "packet": [packet]})
         end_task()
 
     return read
-
-
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[list[np.ndarray]]:
-    """Return keys and times in large pieces, whatever the size of the batches."""
-    waiting: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        waiting.append(batch)
-        size += batch.num_rows
-        if size >= CHUNK:
-            yield [column.to_numpy() for column in pa.Table.from_batches(waiting).columns]
-            waiting, size = [], 0
-    if size:
-        yield [column.to_numpy() for column in pa.Table.from_batches(waiting).columns]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 
 from ..engine import Lookup
-from ..engine.shares import split_budget
+from ..engine.ledger import split_budget
 from ..kernel.shape import Joins
 from ..relations import Patience, RowSource
 from .checks import bucket_count
@@ -89,6 +89,8 @@ class JoinPlan(Placed):
     inputs: tuple[Input, ...]
     joins: Joins
     within: int | tuple[int, int] | None  # see `engine.Join`
+    near: int | float | None = None  # likewise, of the column that `Input.near` names
+    said_near: str | None = None  # as a user writes it
     how: str = "inner"
     match: str = "all"
     archived: bool = False  # rows that leave early are given out, to be archived
@@ -98,6 +100,7 @@ class JoinPlan(Placed):
     # Microseconds by which Spark's watermark is behind that of the join. Results may be so much
     # older than the row that completed them, and what follows in the query must not call them late.
     behind: int = 0
+    place: int = 1  # among the joins that the rows pass in one query
     budget: int | None
     in_bytes: bool
     policy: str
@@ -141,6 +144,7 @@ class JoinPlan(Placed):
             "time": [i.time for i in self.inputs],
             "joins": [[stream for stream, _ in join] for join in self.joins],
             "within": self.within,
+            "near": self.said_near,
             "behind": self.behind,
             "layout": self.layout,
             "how": self.how,

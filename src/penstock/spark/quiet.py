@@ -16,7 +16,7 @@ from .session import local
 
 SHORT: dict[str, Any] = {  # settings of a session that lives for minutes
     "memory": "1g",
-    # Java's second compiler pays in long runs; in one this short it mostly costs.
+    # Java's second compiler saves time in long runs; in one this short it mostly takes some.
     "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 

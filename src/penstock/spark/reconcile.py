@@ -13,29 +13,35 @@ joined anew and compared with the results.
 
 import json
 import os
+from bisect import bisect_right
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import Any, NamedTuple
 
+from pyspark import inheritable_thread_target
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..engine.join_options import ANTI, INNER, PRESERVED, SEMI
 from ..errors import BadInput
-from .archive import ADDED_BY, KEPT_IN, Info, Path, added_upto, missing, read_info
+from .archive import ADDED_BY, KEPT_IN, WATERMARK, Info, Path, added_upto, missing, read_info
 from .folders import COMPACT, Folders, last_commit, watermark_of
 from .frames import check_frame, quote
 from .join import join
 from .keyed import EPOCH
 from .metrics import Metrics
+from .near import Near, are_near, cell_of, near_span
 
 CHANGE = "change"  # the column that says whether a row is added or taken away
 SIDES = ("left", "right")
 CELL, CELLS = 4, ("bucket", "cell")  # windows in a cell of time, and what rows that meet share
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
+ROUND_BYTES = 256 << 20  # of an archive, for each file of what is kept of it
+PLACE_BITS = 44  # of a number that tells a row: the bucket stands above its place
 CORRECTIONS = "corrections"
 START = datetime.fromtimestamp(0, UTC)
 MICRO = timedelta(microseconds=1)
@@ -103,9 +109,11 @@ class Archive:
             upto = watermark if until is None else min(until, watermark)
             return max(self.done, upto) if upto > 0 else self.done
         if until is not None:
-            known = [n for n in self.checkpoint.within("offsets").numbers("") if n <= batch]
-            early = (n for n in reversed(known) if self.watermark(n) <= until)
-            batch = next(early, self.done)
+            known = {*self.checkpoint.within("offsets").numbers("")}
+            known |= {*self.folders.numbers("batch-")}  # Spark keeps a hundred offsets
+            early = sorted(n for n in known if self.done < n <= batch)
+            passed = bisect_right(early, until, key=self.watermark)
+            batch = early[passed - 1] if passed else self.done
         return max(self.done, batch)
 
     def next_step(self, goal: Step) -> Step | None:
@@ -131,16 +139,23 @@ class Archive:
             return self.session.createDataFrame([], self.info.type)
         return self.session.read.schema(self.info.type).parquet(*found)
 
-    def rows(self, upto: int) -> DataFrame:
-        """Return one record per row, with all that is known of it."""
+    def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
+        """Return the rows of a side, of some time on, with all that is known of them."""
         records = self.records(upto)
-        has_columns = F.col("left").isNotNull() | F.col("right").isNotNull()
-        later = records.where(~has_columns).select(
-            "bucket", "place", F.col("last").alias("last_"), F.col("alone").alias("alone_")
+        # One number, so that Spark compares and sorts by one.
+        row = F.shiftleft(F.col("bucket").cast("long"), PLACE_BITS).bitwiseOR(F.col("place"))
+        later = records.where(F.col("side").isNull()).select(
+            row.alias("row"), F.col("last").alias("last_"), F.col("alone").alias("alone_")
         )
-        rows = records.where(has_columns).join(later, ["bucket", "place"], "left")
+        rows = records.where(F.col("side") == SIDES.index(side))
+        if since is not None:
+            name = self.info.times[SIDES.index(side)]
+            kind = self.info.type[side].dataType[name].dataType  # type: ignore[index]
+            rows = rows.where(_from(f"{side}.{quote(name)}", kind, since))
+        # Of most rows nothing more is told: what is told fits into memory, and sorting costs most.
+        rows = rows.join(later.hint("shuffle_hash"), row == F.col("row"), "left")
         told = {name: F.coalesce(f"{name}_", name) for name in ("last", "alone")}
-        return rows.withColumns(told).drop("last_", "alone_").select(self.info.type.names)
+        return rows.withColumns(told).select(self.info.type.names)
 
     def time(self, side: str) -> Column:
         """Return the time of the rows of a side in microseconds."""
@@ -149,8 +164,16 @@ class Archive:
 
     def watermark(self, batch: int) -> int:
         """Return the time in microseconds up to which no row comes any more after a micro-batch."""
-        reached = watermark_of(self.checkpoint, batch)
+        reached = self.told_watermark(batch)
         return reached + self.info.behind if reached else 0
+
+    def told_watermark(self, batch: int) -> int:
+        """Return Spark's watermark in a micro-batch, which Spark itself forgets after a while."""
+        for kept in ("batch", "base"):
+            said = self.folders.read_text(f"{kept}-{batch}/{WATERMARK}")
+            if said is not None:
+                return int(said)
+        return watermark_of(self.checkpoint, batch)
 
     @property
     def changes(self) -> T.StructType:
@@ -288,7 +311,22 @@ def _check_inputs(info: Info, frames: Any) -> tuple[DataFrame, ...]:
 
 
 def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
-    """Make a step: write what it finds, and then the mark that it is done."""
+    """Make a step: write what it finds, and then the mark that it is done.
+
+    What is kept for the next one is written at the same time, and moved into place as the last.
+    """
+    upto, base = step.upto, f"base-{step.upto}"
+    with ThreadPoolExecutor(1) as pool:
+        kept = pool.submit(inheritable_thread_target(_keep), mine, upto, base)
+        added = added_upto(mine.folders, mine.done) + _correct(mine, step, inputs)
+        mine.folders.write_text(f"{ADDED_BY}{upto}", str(added))
+        mine.folders.place_once(kept.result(), base)
+    for name in (*mine.folder_names(upto), f"_claim-{mine.done}", f"{ADDED_BY}{mine.done}"):
+        mine.folders.remove(name)
+
+
+def _correct(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> int:
+    """Write what is to be added and taken away, if it is not there; return how much is added."""
     upto = step.upto
     if mine.written(upto) is None:
         from_inputs = mine.info.inputs
@@ -304,21 +342,26 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
             found.unpersist()
     written = mine.written(upto)
     assert written is not None
-    added = added_upto(mine.folders, mine.done) + written.where(F.col(CHANGE) == "+").count()
-    mine.folders.write_text(f"{ADDED_BY}{upto}", str(added))
-    _settle(mine, upto)
+    # Files tell how many rows they have; values must be read.
+    only_adds = mine.info.how in (INNER, SEMI)
+    return (written if only_adds else written.where(F.col(CHANGE) == "+")).count()
 
 
-def _settle(mine: Archive, upto: int) -> None:
-    """Keep the rows of which more can be missed, and drop everything else up to a micro-batch."""
+def _keep(mine: Archive, upto: int, base: str) -> str:
+    """Stage the rows of which more can be missed; return where they are."""
     low, high = mine.info.within
     age = (0 if mine.info.inputs else mine.watermark(upto)) - max(0, high) - max(0, -low) - SLACK
-    time = F.coalesce(mine.time("left"), mine.time("right"))
-    old = mine.folder_names(upto)
-    rows = mine.rows(upto).where(time >= age).coalesce(1)
-    mine.folders.publish_once(rows, f"base-{upto}", **COMPACT)
-    for name in (*old, f"_claim-{mine.done}", f"{ADDED_BY}{mine.done}"):
-        mine.folders.remove(name)
+    is_empty = mine.info.inputs or not mine.folder_names(upto)
+    files = 1 if is_empty else 1 + _size(mine.records(upto)) // ROUND_BYTES
+    rows = reduce(_both, (mine.rows(upto, side, age) for side in SIDES)).repartition(files)
+    beside = {} if mine.info.inputs else {WATERMARK: str(mine.told_watermark(upto))}
+    return mine.folders.stage(rows, base, beside, **COMPACT)
+
+
+def _size(frame: DataFrame) -> int:
+    """Return the bytes of the files that a frame is read from."""
+    plan: Any = frame._jdf.queryExecution().optimizedPlan()
+    return int(plan.stats().sizeInBytes())
 
 
 def _corrections(mine: Archive, upto: int) -> DataFrame:
@@ -347,21 +390,30 @@ def _missed(mine: Archive, upto: int) -> DataFrame:
     Time is cut into cells of a few windows, so that a row meets those of one or two cells and not
     all of its key. One number stands for key and cell: Spark sorts by it alone, which is fast.
     """
-    info, rows = mine.info, mine.rows(upto)
+    info = mine.info
     low, high = info.within
     width = F.lit(CELL * max(1, high - low))
-    left, right = (_side(mine, rows, side) for side in SIDES)
+    left, right = (_side(mine, upto, side) for side in SIDES)
     first, last = (F.floor((F.col("left_time") + end) / width) for end in (low, high))
     left = left.withColumn("left_cell", F.explode(F.sequence(first, last)))
     right = right.withColumn("right_cell", F.floor(F.col("right_time") / width))
+    cells = [*CELLS]
+    if info.near is not None:
+        value, partner = (cell_of(*_compared_value(info, side)) for side in SIDES)
+        left = left.withColumn("left_value", F.explode(F.sequence(value - 1, value + 1)))
+        right = right.withColumn("right_value", partner)
+        cells.append("value")
     whole = []
     for side, keys in zip(SIDES, info.keys, strict=True):
-        names = [f"{side}.{quote(key)}" for key in keys] + [f"{side}_{each}" for each in CELLS]
+        names = [f"{side}.{quote(key)}" for key in keys] + [f"{side}_{each}" for each in cells]
         whole.append(F.xxhash64(*names))
     # Written so that Spark does not sort by these too.
-    same = [F.col(f"left_{each}") - F.col(f"right_{each}") == 0 for each in CELLS]
+    same = [F.col(f"left_{each}") - F.col(f"right_{each}") == 0 for each in cells]
     for one, other in zip(*info.keys, strict=True):
         same.append(F.col(f"left.{quote(one)}").between(*[F.col(f"right.{quote(other)}")] * 2))
+    if info.near is not None:
+        (value, kind, near), (partner, *_) = (_compared_value(info, side) for side in SIDES)
+        same.append(are_near(value, partner, kind, near))
     apart = F.col("right_time") - F.col("left_time")
     missed = F.lit(False)
     for one, other in (SIDES, SIDES[::-1]):  # the one that came first has left before the other
@@ -371,11 +423,18 @@ def _missed(mine: Archive, upto: int) -> DataFrame:
     return pairs.withColumn("found", F.coalesce(of_later, F.col("right_batch")))
 
 
-def _side(mine: Archive, rows: DataFrame, side: str) -> DataFrame:
+def _compared_value(info: Info, side: str) -> tuple[Column, T.DataType, int | float]:
+    """Return what must be near in a band join: of a side, its type, and how near."""
+    assert info.near is not None
+    name, near = info.near[SIDES.index(side)], info.near[2]
+    kind = info.type[side].dataType[name].dataType  # type: ignore[index]
+    return F.col(f"{side}.{quote(str(name))}"), kind, near
+
+
+def _side(mine: Archive, upto: int, side: str) -> DataFrame:
     names = ("batch", "bucket", "place", "last", "alone")
     columns = [F.col(name).alias(f"{side}_{name}") for name in names]
-    mine_only = rows.where(F.col(side).isNotNull())
-    return mine_only.select(side, *columns, mine.time(side).alias(f"{side}_time"))
+    return mine.rows(upto, side).select(side, *columns, mine.time(side).alias(f"{side}_time"))
 
 
 def _results(info: Info, rows: DataFrame, sign: str, sides: tuple[str, ...]) -> DataFrame:
@@ -413,7 +472,11 @@ def _compared(mine: Archive, upto: int, inputs: tuple[DataFrame, ...]) -> DataFr
     on = {names[0][a]: names[1][b] for a, b in zip(*info.keys, strict=True)}
     span = (timedelta(microseconds=low), timedelta(microseconds=high))
     times = (names[0][info.times[0]], names[1][info.times[1]])
-    exact = join(frames[0], frames[1], on, time=times, within=span, how=info.how)
+    near: Near | None = None
+    if info.near is not None:
+        columns = names[0][info.near[0]], names[1][info.near[1]]
+        near = {columns: near_span(*_compared_value(info, SIDES[0])[1:])}
+    exact = join(frames[0], frames[1], on, time=times, within=span, near=near, how=info.how)
     exact = exact.select(*(value.alias(new) for value, new in _output(info, names)))
     due = F.greatest(*_times(info), F.lit(None)) + margin  # of the times that are there
     is_new = due <= upto if mine.done < 0 else (due > mine.done) & (due <= upto)
@@ -440,12 +503,15 @@ def _check_complete(info: Info, found: DataFrame) -> None:
 
 def _between(name: str, kind: T.DataType, since: int | None, upto: int) -> Column:
     """Return which times lie in a span; Spark skips files and parts of them by that."""
+    found = _from(quote(name), kind, upto + 1)
+    return ~found if since is None else _from(quote(name), kind, since) & ~found
+
+
+def _from(name: str, kind: T.DataType, micro: int) -> Column:
+    """Return which times are not before some microsecond."""
     if isinstance(kind, T.TimestampNTZType):
-        time: Column = micros(quote(name), kind)
-        ends = [F.lit(since or 0), F.lit(upto)]
-    else:
-        time, ends = F.col(quote(name)), [F.timestamp_micros(F.lit(e)) for e in (since or 0, upto)]
-    return time <= ends[1] if since is None else time.between(*ends)
+        return micros(name, kind) >= micro
+    return F.col(name) >= F.timestamp_micros(F.lit(micro))
 
 
 def _output(info: Info, names: list[dict[str, str]]) -> Iterator[tuple[Column, str]]:

@@ -33,6 +33,8 @@ SETTINGS = {
 }
 DAEMON = "spark.python.daemon.module"
 PRELOADED = "penstock.spark.daemon"  # by its name: it is run, and not imported
+WORKER_PATH = "spark.executorEnv.PYTHONPATH"
+STARTUP = str(Path(__file__).with_name("startup"))  # workers start sooner with it
 SMALLEST_BATCH = 10_000
 _told: set[str] = set()
 
@@ -55,6 +57,8 @@ def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
         name if "." in name else name.replace("_", "."): str(value)
         for name, value in settings.items()
     }
+    if re.match(r"local(\[|$)", chosen.get("spark.master") or "local"):
+        chosen.setdefault(WORKER_PATH, STARTUP)  # of executors elsewhere it would replace their own
     for name, value in chosen.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

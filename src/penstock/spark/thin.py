@@ -15,7 +15,7 @@ from ..precision.interval_source import check_limits
 from ..precision.rule import make_costs
 from ..precision.rules import tune
 from .checks import Span, check_upstream, text, whole
-from .figures import observed_thin
+from .figures import THIN, observed_thin
 from .frames import (
     EXACT,
     Names,
@@ -153,7 +153,7 @@ def _read(
     check_number(frame, who, number)
     kind = frame.schema[number].dataType
     if frame.isStreaming:
-        check_upstream(frame, who)
+        check_upstream(frame, who, figures=THIN)
     columns = [F.col(quote(name)) for name in (*keys, time)]
     columns.append(as_double(number).alias(number))
     if rounded is not None and can_round(kind):

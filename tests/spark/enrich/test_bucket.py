@@ -192,6 +192,17 @@ def test_a_budget_in_bytes():
     assert run.take(events([1, 2])).totals["held"] >= 2
 
 
+def test_rows_that_were_evicted_take_a_fourth_of_a_budget_in_bytes_at_most():
+    shop = Shop()
+    shop.rows = dict.fromkeys(range(600), "x" * 1000)
+    plan = make_plan(shop, budget=100_000, in_bytes=True)
+    bucket = LookupBucket(plan, 0)
+    for first in range(0, 600, 10):
+        assert list(bucket.advance(MicroBatch([events(range(first, first + 10))])))
+        assert bucket.rows.nbytes <= 1.25 * plan.budget
+    assert bucket.cache.held > 40
+
+
 def test_a_row_larger_than_the_memory_is_served_and_not_kept():
     shop = Shop()
     *_, charge, fixed = make_plan(shop, budget=10**6, in_bytes=True).engine(0).footprint

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import penstock.spark
 from penstock import BadInput
 from penstock.spark.pipeline import Pipeline
 from penstock.spark.pipeline.toml_file import lines_of
@@ -183,18 +182,45 @@ def test_keys_are_named_as_in_the_file(tmp_path):
 def test_the_example_of_the_guide(tmp_path):
     page = (Path(__file__).parents[3] / "docs/pipelines.md").read_text()
     text = page.partition("```toml\n")[2].partition("```")[0]
-    if not hasattr(penstock.spark, "monitor"):
-        text = text.replace("[monitor]\nport = 8321\n", "")
     assert read(tmp_path, text).name == "join"
 
 
-@pytest.mark.skipif(
-    not hasattr(penstock.spark, "monitor"), reason="penstock.spark.monitor is missing"
-)
 def test_the_monitor_is_given_its_own_arguments(tmp_path):
     assert read(tmp_path, JOIN + "\n[monitor]\nport = 0\n").monitor == {"port": 0}
     said = refused(tmp_path, JOIN + "\n[monitor]\nprt = 0\n")
     assert "line 30: unknown key 'prt' of [monitor]; did you mean 'port'?" in said
+    for value, why in (
+        ('host = "0.0.0.0"', "host='0.0.0.0' lets others on the network read"),
+        ("host = 7", "host must be a name or an address"),
+        ('port = "a"', "port must be a whole number from 0 to 65535, got 'a'"),
+        ("every = nan", "every must be a number of seconds, 0 or more, got nan"),
+    ):
+        assert f"line 30: {why}" in refused(tmp_path, JOIN + f"\n[monitor]\n{value}\n")
+
+
+@pytest.mark.parametrize("value", ["[]", "{a = 1}", "7", "nan"])
+def test_the_name_of_a_source_is_a_text(tmp_path, value):
+    said = refused(tmp_path, JOIN.replace('left = "views"', f"left = {value}"))
+    assert "line 17: unknown source" in said
+
+
+def test_an_option_that_spark_refuses_when_the_query_begins_names_its_line(tmp_path):
+    made = read(tmp_path, JOIN)
+    error = made.failed("the query failed: Invalid value 'x' for option 'maxFilesPerTrigger'")
+    assert str(error).startswith("shop.toml, line 4: the query failed: Invalid value")
+    assert str(made.failed("the query failed: disk full")) == "the query failed: disk full"
+
+
+@pytest.mark.parametrize(
+    "text", ["a" + ".a" * 3000 + " = 1", "a = " + "[" * 3000 + "]" * 3000, "a = " + "9" * 5000]
+)
+def test_a_file_made_to_be_too_much(tmp_path, text):
+    assert "shop.toml is no TOML: " in refused(tmp_path, text)
+
+
+def test_a_file_as_editors_of_windows_write_it(tmp_path):
+    text = "\ufeff" + JOIN.replace("\n", "\r\n")
+    assert read(tmp_path, text).sources["views"]["path"] == "views"
 
 
 def test_values_of_variables_stay_out_of_messages(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock import BadInput, PenstockError
-from penstock.spark import metrics
+from penstock.spark import metrics, reconcile
 from penstock.spark.pipeline import Pipeline, advised, drive
 
 pytestmark = pytest.mark.spark
@@ -92,6 +92,28 @@ def test_a_join_finds_the_results_of_spark(spark, data, tmp_path):
     assert found.columns == ["customer", "at_left", "heat", "uid", "at_right"]
     assert metrics(query).matches == found.count() > 0
     assert sum(report["numInputRows"] for report in reports) == 4000
+
+
+@pytest.mark.slow
+def test_a_join_with_an_archive_is_made_exact(spark, data, tmp_path):
+    few = f'budget = 60\narchive = "{tmp_path}/archive"'
+    text = join_file(data).replace('policy = "lru"', few)
+    query, _, _ = run(spark, pipeline(tmp_path, text))
+    live = spark.read.parquet(f"{tmp_path}/out")
+    assert 0 < live.count() == metrics(query).matches
+    assert metrics(query).owed_bytes > 0
+    made = reconcile(spark, tmp_path / "archive", append=True)
+    views = spark.read.parquet(f"{data}/views").alias("v")
+    clicks = spark.read.schema("uid bigint, at timestamp").json(f"{data}/clicks").alias("c")
+    near = "abs(timestampdiff(MICROSECOND, v.at, c.at)) <= 30000000"
+    full = views.crossJoin(clicks).where(f"v.customer = c.uid AND {near}").count()
+    assert live.count() + made.corrections.count() == full
+    console = text.replace('format = "parquet"\npath = "OUT"', 'format = "console"')
+    with pytest.raises(PenstockError, match="line 19: a join with archive writes"):
+        pipeline(tmp_path, console)
+    inside = pipeline(tmp_path, text.replace("OUT", f"{tmp_path}/archive"))
+    with pytest.raises(PenstockError, match="mixed with it"):
+        run(spark, inside)
 
 
 def test_a_lookup_asks_a_database(spark, data, tmp_path):

@@ -2,6 +2,6 @@
 that missed delivered later, and events that get their rows from a database.
 
 `flights` has the streams, and what all of them do with Spark. `joins`, `archives` and `lookups` are
-the demonstrations. They have the same functions: `run_demo`, then `table`, `moral`, `summarise` and
-`draw`.
+the demonstrations. They have the same functions: `run_demo` returns a report of plain values, and
+`table`, `moral` and `draw` show it.
 """

@@ -3,6 +3,7 @@
 import os
 import statistics
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from rich import box
 from ...extras import nycflights_folder
 from ...kernel.durations import microseconds
 from ..join import join
-from ..quiet import SHORT, quiet_session
+from ..quiet import SHORT, quiet_session, telling
 
 DEPARTURES, LANDINGS = "departures", "landings"
 SCHEMA = "carrier string, dest string, flight long, at timestamp"
@@ -38,6 +39,8 @@ INK, GREY = "#1d1d1f", "#5f6368"
 LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "title_style": "bold"}  # of tables
 
 Written = TypeVar("Written")
+Doing = Callable[[str], None]  # told what is done next
+Report = dict[str, Any]  # plain values, as JSON has them
 
 
 class FlightStreams(NamedTuple):
@@ -99,18 +102,22 @@ def write_parts(folder: Path, rows: pa.Table, ends: list[int]) -> None:
         os.utime(path, (1_700_000_000 + number,) * 2)
 
 
-@contextmanager
-def staged(
-    doing: Callable[[str], None], what: str, write: Callable[[Path], Written]
-) -> Iterator[tuple[Any, Written]]:
-    """Yield a session of its own and what was written for it into a folder that lasts as long."""
-    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as name:
-        folder = Path(name)
+def show_live(
+    what: str, write: Callable[[Path], Written], show: Callable[[Any, Written, Doing], Report]
+) -> Report:
+    """Return the report of a demonstration in a session and a folder of its own.
+
+    write: writes what is to be shown into the folder, which lasts as long; `what` names this.
+    show: makes the report, and tells what it is doing.
+    """
+    began = time.perf_counter()
+    with telling() as doing, tempfile.TemporaryDirectory(prefix="penstock-demo-") as name:
         doing(what)
-        written = write(folder)
+        written = write(Path(name))
         doing("starting Spark")
-        with quiet_session(folder / "spark.log", **SHORT) as spark:
-            yield spark, written
+        with quiet_session(Path(name) / "spark.log", **SHORT) as spark:
+            report = show(spark, written, doing)
+    return report | {"seconds": round(time.perf_counter() - began, 1)}
 
 
 def stream(spark: Any, folder: Path, schema: str = SCHEMA) -> DataFrame:

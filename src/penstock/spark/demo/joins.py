@@ -6,8 +6,6 @@ itself while it runs is compared with the truth.
 
 import textwrap
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,26 +15,8 @@ from rich.table import Table
 from ... import policies
 from ...terminal import figures_table
 from ..metrics import Metrics, metrics
-from ..quiet import telling
-from .flights import (
-    DELAY,
-    DEPARTURES,
-    GREY,
-    INK,
-    LANDINGS,
-    LOOK,
-    ON,
-    SAMPLE,
-    WITHIN,
-    FlightStreams,
-    exact,
-    joined,
-    picture,
-    speed,
-    staged,
-    start,
-    write_streams,
-)
+from . import flights
+from .flights import DEPARTURES, LANDINGS, Doing, FlightStreams, Report
 
 POLICIES = ("prob", "rand", "fifo")  # the one that suits these streams, and two that learn nothing
 PAUSE = 0.1  # seconds between two looks at a query; a micro-batch takes several of them
@@ -50,6 +30,7 @@ CAPTION = (
     "evicted: or rejected, while they could still match\n"
     "departures, landings: those that found a partner, of those that have one"
 )
+MEASURED = ("pairs", DEPARTURES, LANDINGS)
 COUNTED = ("arrived", "late", "expired", "evicted", "rejected")  # of both streams
 
 
@@ -58,92 +39,46 @@ class Measure(NamedTuple):
 
     what: str  # pairs, departures or landings
     found: int
-    share: float | None  # estimated
-    low: float | None
-    high: float | None
+    told: dict[str, Any]  # the estimate: recall, low and high, or None
     truth: float
 
-    @property
-    def holds(self) -> bool:
-        """Whether the interval holds the truth."""
-        return (
-            self.low is not None and self.high is not None and self.low <= self.truth <= self.high
-        )
 
-
-@dataclass(frozen=True)
-class Run:
-    """How a join ended."""
-
-    policy: str
-    seconds: float  # since the query started
-    rows_per_second: float
-    most_held: int  # at the end of any micro-batch
-    metrics: Metrics
-
-    @property
-    def evicted(self) -> int:
-        """How many rows were evicted or rejected while they could still match."""
-        return sum(self.metrics.evicted) + sum(self.metrics.rejected)
-
-
-@dataclass(frozen=True)
-class Demo:
-    """What the demonstration found."""
-
-    streams: FlightStreams
-    runs: list[Run]
-    full: int  # results that unlimited memory finds
-    rows: tuple[int, int]  # departures and landings that have a partner
-    seconds: float  # for everything, the start of Spark included
-
-    @property
-    def best(self) -> Run:
-        """The run that found most results."""
-        return max(self.runs, key=self.recall)
-
-    def recall(self, run: Run) -> float:
-        """Return the true recall of a run."""
-        return run.metrics.matches / self.full
-
-    def measures(self, run: Run) -> list[Measure]:
-        """Return what a run told of pairs, of departures and of landings."""
-        told = run.metrics
-        pairs = told.matches, told.recall, told.recall_low, told.recall_high
-        rows = zip(
-            told.rows_matched, told.row_recall, told.row_recall_low, told.row_recall_high,
-            strict=True,
-        )  # fmt: skip
-        there = ("pairs", self.full), (DEPARTURES, self.rows[0]), (LANDINGS, self.rows[1])
-        return [
-            Measure(what, *figures, figures[0] / full)
-            for (what, full), figures in zip(there, (pairs, *rows), strict=True)
-        ]
-
-
-def run_demo(months: int) -> Demo:
+def run_demo(months: int) -> Report:
     """Join the first months of both streams with each policy."""
-    began = time.perf_counter()
-    write = partial(write_streams, months=months)
-    with telling() as doing, staged(doing, "reading the flights", write) as (spark, streams):
-        return compare(spark, streams, doing, began)
+    write = partial(flights.write_streams, months=months)
+    return flights.show_live("reading the flights", write, compare)
 
 
-def compare(spark: Any, streams: FlightStreams, doing: Callable[[str], None], began: float) -> Demo:
+def compare(spark: Any, streams: FlightStreams, doing: Doing) -> Report:
     """Join the streams with each policy, and count what there was to find."""
     runs = [_run(spark, streams, policy, doing) for policy in POLICIES]
     doing("counting all results and the rows in them, with Spark's own batch join")
-    full = exact(spark, streams).count()
+    full = flights.exact(spark, streams).count()
     sides = (DEPARTURES, LANDINGS), (LANDINGS, DEPARTURES)
-    left, right = (exact(spark, streams, each, "left_semi").count() for each in sides)
-    return Demo(streams, runs, full, (left, right), time.perf_counter() - began)
+    rows = [flights.exact(spark, streams, each, "left_semi").count() for each in sides]
+    return {
+        "streams": [DEPARTURES, LANDINGS],
+        "on": list(flights.ON),
+        "within": flights.WITHIN,
+        "delay": flights.DELAY,
+        "rows": streams.rows,
+        "batches": streams.parts,
+        "window": streams.alive,
+        "budget": streams.budget,
+        "recall_sample": flights.SAMPLE,
+        "full": full,
+        "policies": [_score(told, full, rows) | beside for told, beside in runs],
+    }
 
 
-def _run(spark: Any, streams: FlightStreams, policy: str, doing: Callable[[str], None]) -> Run:
+def _run(
+    spark: Any, streams: FlightStreams, policy: str, doing: Doing
+) -> tuple[Metrics, dict[str, Any]]:
     """Join the streams with one policy to their end, telling of every micro-batch."""
     doing(f"joining with {policy}: the workers start and compile")
     began = time.perf_counter()
-    query = start(joined(spark, streams, policy), streams.folder / f"checkpoint-{policy}")
+    results = flights.joined(spark, streams, policy)
+    query = flights.start(results, streams.folder / f"checkpoint-{policy}")
     told: Metrics | None = None
     most_held, ended = 0, False
     while not ended:
@@ -157,30 +92,69 @@ def _run(spark: Any, streams: FlightStreams, policy: str, doing: Callable[[str],
                 f"{told.matches:,} results, recall about {_share(told.recall)}"
             )
     assert told is not None  # flights are never so few that there is no micro-batch
-    return Run(policy, time.perf_counter() - began, speed(query), most_held, told)
+    seconds, speed = round(time.perf_counter() - began, 1), round(flights.speed(query))
+    return told, {"most_held": most_held, "rows_per_second": speed, "seconds": seconds}
 
 
-def table(made: Demo) -> Table:
+def _score(told: Metrics, full: int, rows: list[int]) -> dict[str, Any]:
+    """Return what a join told of itself, beside how much there was to find."""
+    recalls = [found / each for found, each in zip(told.rows_matched, rows, strict=True)]
+    pairs = _estimate(told.recall, told.recall_low, told.recall_high, told.matches / full)
+    sides = zip(told.row_recall, told.row_recall_low, told.row_recall_high, recalls, strict=True)
+    return {
+        "policy": told.policy,
+        "results": told.matches,
+        "recall": told.matches / full,
+        "estimated": pairs,
+        "rows_matched": list(told.rows_matched),
+        "row_recall": recalls,
+        "row_recall_estimated": [_estimate(*each) for each in sides],
+        "hot_pairs": told.hot_pairs,
+        "note": told.note,
+        **{name: sum(getattr(told, name)) for name in COUNTED},
+        "held": told.rows_held,
+    }
+
+
+def _estimate(recall: float | None, low: float, high: float, truth: float) -> dict[str, Any]:
+    holds = low <= truth <= high
+    return {"recall": recall, "low": low, "high": high, "holds_the_truth": holds}
+
+
+def measures(score: dict[str, Any]) -> list[Measure]:
+    """Return what a join told of pairs, of departures and of landings."""
+    found = score["results"], *score["rows_matched"]
+    told = score["estimated"], *score["row_recall_estimated"]
+    truth = score["recall"], *score["row_recall"]
+    return list(map(Measure, MEASURED, found, told, truth))
+
+
+def best(report: Report) -> dict[str, Any]:
+    """Return the score of the policy that found most results."""
+    return max(report["policies"], key=lambda score: score["results"])
+
+
+def table(report: Report) -> Table:
     """Return the table of all runs with the truth beside the estimates, the best one marked."""
-    shown = figures_table(TITLE, HEADS, CAPTION, **LOOK, pad_edge=False, padding=(0, 1, 0, 0))
+    look = {**flights.LOOK, "pad_edge": False, "padding": (0, 1, 0, 0)}
+    shown = figures_table(TITLE, HEADS, CAPTION, **look)
     shown.caption_justify = shown.columns[2].justify = "left"
-    for run in made.runs:
-        measures = made.measures(run)
-        rows = (
-            f"{run.rows_per_second:,.0f} per s  ",
-            f"{run.metrics.rows_held:,} held   ",
-            f"{run.evicted:,} evicted",
-        )
+    for score in report["policies"]:
+        each = measures(score)
         columns = (
-            rows,
-            [each.what for each in measures],
-            [f"{each.found:,}" for each in measures],
-            [_share(each.share) for each in measures],
-            [f"{_share(each.low)}–{_share(each.high)}" for each in measures],
-            [_share(each.truth) for each in measures],
+            (
+                f"{score['rows_per_second']:,} per s  ",
+                f"{score['held']:,} held   ",
+                f"{score['evicted'] + score['rejected']:,} evicted",
+            ),
+            MEASURED,
+            [f"{one.found:,}" for one in each],
+            [_share(one.told["recall"]) for one in each],
+            [f"{_share(one.told['low'])}–{_share(one.told['high'])}" for one in each],
+            [_share(one.truth) for one in each],
         )
-        style = "bold green" if run is made.best else ""
-        shown.add_row(run.policy, *map("\n".join, columns), style=style)
+        style = "bold green" if score is best(report) else ""
+        shown.add_row(score["policy"], *map("\n".join, columns), style=style)
     return shown
 
 
@@ -188,62 +162,19 @@ def _share(number: float | None) -> str:
     return "?" if number is None else f"{number:.1%}"
 
 
-def moral(made: Demo) -> str:
+def moral(report: Report) -> str:
     """Say in words what the run showed, and whether the estimates were right."""
-    best, alive, budget = made.best, made.streams.alive, made.streams.budget
-    others = [f"with {run.policy} {made.recall(run):.1%}" for run in made.runs if run is not best]
-    held = [each.holds for run in made.runs for each in made.measures(run)]
-    note = f"\nNote: {best.metrics.note}." if best.metrics.note else ""
+    top, scores = best(report), report["policies"]
+    others = [f"with {each['policy']} {each['recall']:.1%}" for each in scores if each is not top]
+    held = [one.told["holds_the_truth"] for each in scores for one in measures(each)]
+    note = f"\nNote: {top['note']}." if top["note"] else ""
     return (
-        f"\nSome {alive:,} rows are alive at a time, and the join may hold {budget:,}, "
-        f"a tenth. With {best.policy} it found {made.recall(best):.1%} of all {made.full:,} "
-        f"results, {' and '.join(others)}: what to keep matters as much as how much.{note}\n"
-        f"Of the {len(held)} intervals, made while the joins ran, {sum(held)} hold the truth; "
-        "one in twenty may miss it."
+        f"\nSome {report['window']:,} rows are alive at a time, and the join may hold "
+        f"{report['budget']:,}, a tenth. With {top['policy']} it found {top['recall']:.1%} of all "
+        f"{report['full']:,} results, {' and '.join(others)}: what to keep matters as much as how "
+        f"much.{note}\nOf the {len(held)} intervals, made while the joins ran, {sum(held)} hold "
+        "the truth; one in twenty may miss it."
     )
-
-
-def summarise(made: Demo, picture: Path) -> dict[str, Any]:
-    """Return everything that the demonstration found."""
-    return {
-        "streams": [DEPARTURES, LANDINGS],
-        "on": list(ON),
-        "within": WITHIN,
-        "delay": DELAY,
-        "rows": made.streams.rows,
-        "batches": made.streams.parts,
-        "window": made.streams.alive,
-        "budget": made.streams.budget,
-        "recall_sample": SAMPLE,
-        "full": made.full,
-        "seconds": round(made.seconds, 1),
-        "picture": str(picture),
-        "policies": [_summarise_run(made, run) for run in made.runs],
-    }
-
-
-def _summarise_run(made: Demo, run: Run) -> dict[str, Any]:
-    figures, measures = run.metrics, made.measures(run)
-    pairs, *rows = [
-        {"recall": each.share, "low": each.low, "high": each.high, "holds_the_truth": each.holds}
-        for each in measures
-    ]
-    return {
-        "policy": run.policy,
-        "results": figures.matches,
-        "recall": made.recall(run),
-        "estimated": pairs,
-        "rows_matched": list(figures.rows_matched),
-        "row_recall": [each.truth for each in measures[1:]],
-        "row_recall_estimated": rows,
-        "hot_pairs": figures.hot_pairs,
-        "note": figures.note,
-        **{name: sum(getattr(figures, name)) for name in COUNTED},
-        "held": figures.rows_held,
-        "most_held": run.most_held,
-        "rows_per_second": round(run.rows_per_second),
-        "seconds": round(run.seconds, 1),
-    }
 
 
 # ------------------------------------------------------------ the picture
@@ -257,23 +188,21 @@ BARS = {  # colours and what the bars are
 HEIGHT = 0.26  # of a bar; each policy has three
 
 
-def draw(made: Demo, path: Path) -> None:
+def draw(report: Report, path: Path) -> None:
     """Draw three bars per policy, of pairs and of rows, and on each the estimate."""
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-    title = "What to keep when memory is short: recall by policy"
-    with picture(path, title, height=5.6) as axes:
-        for number, run in enumerate(made.runs):
-            _draw_run(axes, number, made.measures(run))
-        axes.set_title(
+    title, scores = "What to keep when memory is short: recall by policy", report["policies"]
+    with flights.picture(path, title, height=5.6) as axes:
+        for number, score in enumerate(scores):
+            _draw_run(axes, number, measures(score))
+        about = (
             "Departures and landings of 2013 joined live on Spark, holding "
-            f"{made.streams.budget:,} rows;\nabout {made.streams.alive:,} are alive at a time, and "
-            f"there are {made.full:,} results to find",
-            loc="left",
-            size=10,
-            color=GREY,
+            f"{report['budget']:,} rows;\nabout {report['window']:,} are alive at a time, and "
+            f"there are {report['full']:,} results to find"
         )
-        axes.set_yticks(range(len(made.runs)), [_name(run) for run in made.runs])
+        axes.set_title(about, loc="left", size=10, color=flights.GREY)
+        axes.set_yticks(range(len(scores)), [_name(score["policy"]) for score in scores])
         axes.invert_yaxis()
         axes.set_xlim(left=0)
         axes.set_xlabel("share found: bars counted afterwards by an exact batch join")
@@ -283,21 +212,23 @@ def draw(made: Demo, path: Path) -> None:
         axes.spines["left"].set_visible(False)
 
 
-def _draw_run(axes: Any, number: int, measures: list[Measure]) -> None:
+def _draw_run(axes: Any, number: int, each: list[Measure]) -> None:
     """Draw the bars of one policy, and the estimates with their intervals; the first are named."""
+    ink = flights.INK
     estimate = "estimate made while the join ran, with its 95 % interval" if number == 0 else ""
-    for place, (each, (colour, label)) in enumerate(zip(measures, BARS.items(), strict=True)):
+    for place, (one, (colour, label)) in enumerate(zip(each, BARS.items(), strict=True)):
         at = number + (place - 1) * (HEIGHT + 0.02)
-        axes.barh(at, each.truth, color=colour, height=HEIGHT, label="" if number else label)
+        axes.barh(at, one.truth, color=colour, height=HEIGHT, label="" if number else label)
         where = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(f"{each.truth:.1%}", (0, at), color=INK, size=10, weight="bold", **where)
-        if each.share is not None and each.low is not None and each.high is not None:
-            margins = [[each.share - each.low], [each.high - each.share]]
-            style = {"fmt": "o", "color": INK, "markersize": 4, "capsize": 4, "elinewidth": 1.3}
-            axes.errorbar(each.share, at, xerr=margins, label=estimate, **style)
+        axes.annotate(f"{one.truth:.1%}", (0, at), color=ink, size=10, weight="bold", **where)
+        share, told = one.told["recall"], one.told
+        if share is not None:
+            margins = [[share - told["low"]], [told["high"] - share]]
+            style = {"fmt": "o", "color": ink, "markersize": 4, "capsize": 4, "elinewidth": 1.3}
+            axes.errorbar(share, at, xerr=margins, label=estimate, **style)
             estimate = ""
 
 
-def _name(run: Run) -> str:
+def _name(policy: str) -> str:
     """Return the name of a policy and what it does when memory is full."""
-    return f"{run.policy}\n" + textwrap.fill(f"when full, {policies.named(run.policy).summary}", 26)
+    return f"{policy}\n" + textwrap.fill(f"when full, {policies.named(policy).summary}", 26)

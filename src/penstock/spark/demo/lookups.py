@@ -2,8 +2,6 @@
 
 import sqlite3
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +17,8 @@ from ...relations import Relation
 from ...terminal import figures_table
 from ..lookup import lookup
 from ..metrics import LookupMetrics, metrics
-from ..quiet import telling
-from .flights import LOOK, read_flights, speed, staged, start, stream, write_parts
+from . import flights
+from .flights import Doing, Report
 
 NAME = None  # there is no picture
 POLICIES = ("wtinylfu", "lru", "fifo")
@@ -31,7 +29,7 @@ TABLE = "planes"
 COLUMNS = ("tailnum", "year", "manufacturer", "model", "seats")
 
 
-class Flights(NamedTuple):
+class EventFiles(NamedTuple):
     """The events as files, one for every micro-batch, and the database."""
 
     folder: Path
@@ -41,16 +39,16 @@ class Flights(NamedTuple):
     parts: int
 
 
-def write_flights(folder: Path, months: int, parts: int = PARTS) -> Flights:
+def write_flights(folder: Path, months: int, parts: int = PARTS) -> EventFiles:
     """Write the flights of the first months in the order of their departures, and the planes."""
-    flights = read_flights(months).sort_by([("time_hour", "ascending")])
-    tail = flights["tailnum"]
+    flown = flights.read_flights(months).sort_by([("time_hour", "ascending")])
+    tail = flown["tailnum"]
     tail = pc.if_else(pc.is_in(tail, pa.array(["", "NA"])), pa.scalar(None, tail.type), tail)
-    rows = flights.select(["carrier", "flight"]).add_column(0, "tailnum", tail)
+    rows = flown.select(["carrier", "flight"]).add_column(0, "tailnum", tail)
     ends = np.linspace(0, rows.num_rows, parts + 1).round().astype(int).tolist()
-    write_parts(folder / "events", rows, ends)
+    flights.write_parts(folder / "events", rows, ends)
     database = folder / "planes.db"
-    return Flights(folder / "events", database, rows.num_rows, _write_planes(database), parts)
+    return EventFiles(folder / "events", database, rows.num_rows, _write_planes(database), parts)
 
 
 def _write_planes(path: Path) -> int:
@@ -67,62 +65,45 @@ def _write_planes(path: Path) -> int:
     return len(planes)
 
 
-@dataclass(frozen=True)
-class LookupRun:
-    """How one enrichment ended."""
-
-    policy: str
-    seconds: float
-    events_per_second: float
-    metrics: LookupMetrics
-
-
-@dataclass(frozen=True)
-class LookupDemo:
-    """What the demonstration found."""
-
-    flights: Flights
-    memory: int  # rows that may be cached
-    runs: list[LookupRun]
-    seconds: float  # for everything, the start of Spark included
-
-    @property
-    def best(self) -> LookupRun:
-        """Return the run that fetched the fewest rows."""
-        return min(self.runs, key=lambda run: run.metrics.rows_fetched)
-
-
-def run_demo(months: int) -> LookupDemo:
+def run_demo(months: int) -> Report:
     """Give the flights of the first months their planes, with one policy after the other."""
-    began = time.perf_counter()
     what = "reading the flights, and writing the planes to a database"
-    write = partial(write_flights, months=months)
-    with telling() as doing, staged(doing, what, write) as (spark, flights):
-        return compare_lookups(spark, flights, doing, began)
+    return flights.show_live(what, partial(write_flights, months=months), compare)
 
 
-def compare_lookups(
-    spark: Any, flights: Flights, doing: Callable[[str], None], began: float
-) -> LookupDemo:
+def compare(spark: Any, found: EventFiles, doing: Doing) -> Report:
     """Enrich the events with each policy."""
-    memory = round(flights.planes * SHARE)
+    memory = round(found.planes * SHARE)
     runs = []
     for policy in POLICIES:
         doing(f"looking up with {policy}")
-        runs.append(_run(spark, flights, policy, memory))
-    return LookupDemo(flights, memory, runs, time.perf_counter() - began)
+        runs.append(_run(spark, found, policy, memory))
+    return {
+        "events": found.events,
+        "relation": found.planes,
+        "batches": found.parts,
+        "memory": memory,
+        "policies": runs,
+    }
 
 
-def _run(spark: Any, flights: Flights, policy: str, memory: int) -> LookupRun:
+def _run(spark: Any, found: EventFiles, policy: str, memory: int) -> dict[str, Any]:
     began = time.perf_counter()
-    events = stream(spark, flights.folder, SCHEMA)
-    relation = Relation(f"sqlite:///{flights.database}", table=TABLE)
-    found = lookup(events, relation, "tailnum", budget=memory, policy=policy)
-    query = start(found, flights.folder.parent / f"checkpoint-{policy}")
+    events = flights.stream(spark, found.folder, SCHEMA)
+    relation = Relation(f"sqlite:///{found.database}", table=TABLE)
+    rows = lookup(events, relation, "tailnum", budget=memory, policy=policy)
+    query = flights.start(rows, found.folder.parent / f"checkpoint-{policy}")
     query.awaitTermination()
     told = metrics(query)
     assert isinstance(told, LookupMetrics)  # flights are never so few that there is no micro-batch
-    return LookupRun(policy, time.perf_counter() - began, speed(query), told)
+    return {
+        "policy": policy,
+        "events_per_second": round(flights.speed(query)),
+        **{name: getattr(told, name) for name in COUNTED},
+        "held": told.rows_held,
+        "staleness": {"p50": told.staleness_p50, "p99": told.staleness_p99},
+        "seconds": round(time.perf_counter() - began, 1),
+    }
 
 
 TITLE = "Looked up live on Spark: the plane of every flight, from a table in SQLite"
@@ -139,57 +120,41 @@ HEADS = (
 COUNTED = ("hits", "misses", "known_missing", "null_keys", "found", "calls", "rows_fetched")
 
 
-def table(made: LookupDemo) -> Table:
+def best(report: Report) -> dict[str, Any]:
+    """Return the run that fetched the fewest rows."""
+    return min(report["policies"], key=lambda run: run["rows_fetched"])
+
+
+def unfound(report: Report, run: dict[str, Any]) -> int:
+    """Return how many events with a key were given no row."""
+    return report["events"] - run["null_keys"] - run["found"]
+
+
+def table(report: Report) -> Table:
     """Return the table of all runs, the best one marked."""
-    shown = figures_table(TITLE, HEADS, **LOOK)
-    for run in made.runs:
-        figures = run.metrics
+    shown = figures_table(TITLE, HEADS, **flights.LOOK)
+    for run in report["policies"]:
         shown.add_row(
-            run.policy,
-            f"{run.events_per_second:,.0f}",
-            f"{figures.rows_held:,}",
-            f"{figures.hit_ratio or 0:.1%}",
-            f"{figures.calls:,}",
-            f"{figures.rows_fetched:,}",
-            f"{figures.unfound:,}",
-            f"{figures.staleness_p99 or 0:.0f} s",
-            style="bold green" if run is made.best else "",
+            run["policy"],
+            f"{run['events_per_second']:,}",
+            f"{run['held']:,}",
+            f"{run['hits'] / max(1, report['events'] - run['null_keys']):.1%}",
+            f"{run['calls']:,}",
+            f"{run['rows_fetched']:,}",
+            f"{unfound(report, run):,}",
+            f"{run['staleness']['p99'] or 0:.0f} s",
+            style="bold green" if run is best(report) else "",
         )
     return shown
 
 
-def moral(made: LookupDemo) -> str:
+def moral(report: Report) -> str:
     """Say in words what the run showed."""
-    figures = made.best.metrics
+    top = best(report)
     return (
-        f"\n{made.flights.events:,} flights, a table of {made.flights.planes:,} planes, a cache of "
-        f"{made.memory:,}. Asked row by row, the database would have answered "
-        f"{figures.events - figures.null_keys:,} queries; with {made.best.policy} it answered "
-        f"{figures.calls:,} and sent {figures.rows_fetched:,} rows. {figures.unfound:,} flights "
+        f"\n{report['events']:,} flights, a table of {report['relation']:,} planes, a cache of "
+        f"{report['memory']:,}. Asked row by row, the database would have answered "
+        f"{report['events'] - top['null_keys']:,} queries; with {top['policy']} it answered "
+        f"{top['calls']:,} and sent {top['rows_fetched']:,} rows. {unfound(report, top):,} flights "
         "have a plane that the table lacks, which a count of rows does not show."
     )
-
-
-def summarise(made: LookupDemo, picture: None = None) -> dict[str, Any]:
-    """Return everything that the demonstration found as plain values."""
-    return {
-        "events": made.flights.events,
-        "relation": made.flights.planes,
-        "batches": made.flights.parts,
-        "memory": made.memory,
-        "seconds": round(made.seconds, 1),
-        "policies": [
-            {
-                "policy": run.policy,
-                "events_per_second": round(run.events_per_second),
-                **{name: getattr(run.metrics, name) for name in COUNTED},
-                "held": run.metrics.rows_held,
-                "staleness": {
-                    "p50": run.metrics.staleness_p50,
-                    "p99": run.metrics.staleness_p99,
-                },
-                "seconds": round(run.seconds, 1),
-            }
-            for run in made.runs
-        ],
-    }

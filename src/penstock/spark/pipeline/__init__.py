@@ -7,8 +7,8 @@ it after a micro-batch.
 
 from .advising import advised
 from .connectors import CONSOLE
-from .driving import columns_of, drive, figures_of, short
+from .driving import COLUMNS, cells_of, drive
 from .pipeline import Pipeline
 from .toml_file import flat
 
-__all__ = ["CONSOLE", "Pipeline", "advised", "columns_of", "drive", "figures_of", "flat", "short"]
+__all__ = ["COLUMNS", "CONSOLE", "Pipeline", "advised", "cells_of", "drive", "flat"]

@@ -39,6 +39,8 @@ def advised(pipeline: Pipeline, spark: Any) -> Advice:
             "--advise knows windows of one span only; for the advice write the longer of the two",
             "join.within",
         )
+    if given.get("near") is not None:
+        raise pipeline.file.error("--advise is for joins on equal keys alone", "join.near")
     with pipeline.placed(pipeline.name, given):
         if pipeline.name == "lookup":
             events = _sample(pipeline, spark, given["events"], None)

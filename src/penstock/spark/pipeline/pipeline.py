@@ -14,14 +14,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ...errors import PenstockError
 from ...kernel.options import nearest
 from ...relations import Relation
+from ..archive import write
+from ..failure import bare
 from ..join import join
 from ..lookup import lookup
+from ..monitor import check_options
 from ..thin import thin
 from . import connectors
 from .connectors import CONNECTOR, CONSOLE, KAFKA, SINKS, SOURCES, TRIGGERS
@@ -127,12 +131,15 @@ class Pipeline:
         parameters = inspect.signature(self.operator).parameters
         self.file.check_keys(self.name, self.options, parameters)
         for name, each in parameters.items():
-            if name not in self.options and each.default is inspect.Parameter.empty:
+            needed = each.default is inspect.Parameter.empty
+            if self.operator is join and name == "on":
+                needed = "near" not in self.options
+            if needed and name not in self.options:
                 kind = ", the name of a source" if name in self.frame_names else ""
                 raise self.file.error(f"[{self.name}] needs {name}{kind}", self.name)
         used = {name: self.options[name] for name in self.frame_names if name in self.options}
         for name, source in used.items():
-            if source not in self.sources:
+            if not isinstance(source, str) or source not in self.sources:
                 said = nearest(str(source), list(self.sources))
                 raise self.file.error(f"unknown source {source!r}; {said}", f"{self.name}.{name}")
         for source in self.sources:
@@ -154,16 +161,21 @@ class Pipeline:
             raise self.file.error(
                 f"[{self.name}] needs checkpoint, the folder that a restart goes on from", self.name
             )
+        if "archive" in self.options and (
+            self.sink["format"] != "parquet" or self.sink.keys() - {"format", "path", "trigger"}
+        ):
+            raise self.file.error(
+                "a join with archive writes its results as Parquet, of which [sink] can only say "
+                "path and trigger",
+                f"{self.name}.archive",
+            )
         self._check_monitor()
 
     def _check_monitor(self) -> None:
-        if not self.monitor:
-            return
-        from .. import monitor
-
-        made_here = ("spark", "advice")
-        known = [name for name in inspect.signature(monitor).parameters if name not in made_here]
+        known = inspect.signature(check_options).parameters
         self.file.check_keys("monitor", self.monitor, known)
+        with self.placed("monitor", self.monitor):
+            check_options(**self.monitor)
 
     @cached_property
     def frame_names(self) -> list[str]:
@@ -217,8 +229,17 @@ class Pipeline:
 
     def start(self, result: DataFrame) -> Any:
         """Start the query."""
-        with self.placed("sink", self.sink):
-            return self.writer(result).start()
+        if "archive" not in self.options:
+            with self.placed("sink", self.sink):
+                return self.writer(result).start()
+        with self.placed(self.name, self.options):
+            return write(
+                result,
+                results=self.sink["path"],
+                checkpoint=self.options["checkpoint"],
+                name=self.file.path.stem,
+                **self.sink.get("trigger", {}),
+            )
 
     @contextmanager
     def placed(self, place: str, given: Mapping[str, Any], what: str = "") -> Iterator[None]:
@@ -227,6 +248,8 @@ class Pipeline:
             yield
         except PySparkException as error:
             said = first_sentence(error)
+        except Py4JJavaError as error:  # of Java, which PySpark has no class for
+            said = str(error.java_exception.getMessage())
         except (PenstockError, TypeError) as error:
             said, what = str(error), ""
             if said.startswith(self.file.path.name):  # its line is known already
@@ -235,6 +258,18 @@ class Pipeline:
             return
         key = _blamed(said, given)
         raise self.file.error(what + said, f"{place}.{key}" if key else place) from None
+
+    def failed(self, sentence: str) -> PenstockError:
+        """Return why the query failed, with the line of the option that it is about, if any.
+
+        Spark looks at some options of sources and sinks only when the first micro-batch begins.
+        """
+        places = {f"source.{name}": given for name, given in self.sources.items()}
+        for place, given in (places | {"sink": self.sink}).items():
+            for name in given:
+                if f"'{name}'" in sentence:
+                    return self.file.error(sentence, f"{place}.{name}")
+        return PenstockError(sentence)
 
     def describe(
         self, frames: Mapping[str, DataFrame], result: DataFrame, said: list[str]
@@ -285,7 +320,7 @@ def first_sentence(error: Exception) -> str:
         return (
             f'Spark has no connector for Kafka here; set jars.packages = "{CONNECTOR}" in [spark]'
         )
-    return re.sub(r"^\[[A-Z_.0-9]+\] |\.? SQLSTATE: \w+.*", "", said)
+    return bare(said)
 
 
 def _blamed(sentence: str, given: Mapping[str, Any]) -> str:
@@ -296,6 +331,10 @@ def _blamed(sentence: str, given: Mapping[str, Any]) -> str:
     'on'
     >>> _blamed("budget must be at least 1 per bucket (2 of them), got 0; raise it", options)
     'budget'
+    >>> _blamed("time column 'id' must be a timestamp", {"on": "id", "time": "id"})
+    'time'
+    >>> _blamed("Argument `schema` should be str, got int", {"path": "a", "schema": 7})
+    'schema'
     """
     quoted = [each.lower() for each in re.findall(r"[\"'`](\w{2,})[\"'`]", sentence)]
     found = {}
@@ -308,8 +347,9 @@ def _blamed(sentence: str, given: Mapping[str, Any]) -> str:
             places += [sentence.find(text) for text in texts]
         if name in ("schema", "select") and any(q in t.lower() for q in quoted for t in texts):
             places.append(0)
-        named = re.search(rf"\b{re.escape(name)}(=| must\b)", sentence)
+        named = re.search(rf"\b{re.escape(name)}(=| must\b)|[`']{re.escape(name)}[`']", sentence)
         places += [named.start()] if named else []
         if any(place >= 0 for place in places):
-            found[name] = min(place for place in places if place >= 0)
+            tells = not re.search(rf"\b{re.escape(name)}\b", sentence)  # of two, which it names
+            found[name] = (min(place for place in places if place >= 0), tells)
     return min(found, key=lambda name: found[name]) if found else ""

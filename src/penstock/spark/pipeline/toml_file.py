@@ -33,7 +33,7 @@ def lines_of(text: str) -> dict[str, int]:
         statement.append(line)
         try:
             found = tomllib.loads("\n".join(statement))
-        except tomllib.TOMLDecodeError:
+        except ValueError:
             continue
         first = number - len(statement) + 2
         for name in _names(found):
@@ -76,15 +76,18 @@ class TomlFile:
     def read(cls, path: Path) -> "TomlFile":
         """Return the file; its texts still name variables."""
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise BadInput(f"{path} cannot be read: {reason}; `penstock init` writes one") from None
         try:
             content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            lines = lines_of(text)
+        except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
             raise BadInput(f"{path.name} is no TOML: {error}") from None
-        return cls(path, content, lines_of(text), frozenset(values(text)))
+        except RecursionError:
+            raise BadInput(f"{path.name} is no TOML: it nests too deeply") from None
+        return cls(path, content, lines, frozenset(values(text)))
 
     def error(self, sentence: str, name: str = "") -> BadInput:
         """Return an error at the line of a name, or of the nearest table around it."""

@@ -17,11 +17,12 @@ group that other rows of its side and key have overtaken is followed no more, so
 more than others: all but a few of their watched rows are closed within a micro-batch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from ...engine.saved import flatten, unflatten
 from ...kernel.jit import jit, kernel
 from ...kernel.rng import mix
 from .estimate import SUMS, add, no_sums, weighed
@@ -437,23 +438,17 @@ class LostRows:
     def save(self) -> dict[str, np.ndarray]:
         """Return everything as plain arrays."""
         past = np.array([[each[name] for name in SUMS] for each in self.past])
-        columns = {
-            f"{type(table).__name__}.{name}": array
-            for table in self.tables
-            for name, array in zip(table._fields, table, strict=True)
-        }
-        return columns | {"past": past}
+        groups, units, followers = (
+            flatten(table, type(table).__name__, copy=False) for table in self.tables
+        )
+        return groups | units | followers | {"past": past}
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on where `save` left off."""
-        self.groups = Groups(*_columns(saved, Groups.__name__, Groups._fields))
-        self.units = Units(*_columns(saved, Units.__name__, Units._fields))
-        self.followers = Followers(*_columns(saved, Followers.__name__, Followers._fields))
+        self.groups, self.units, self.followers = (
+            unflatten(table, type(table).__name__, saved) for table in self.tables
+        )
         self.past = [dict(zip(SUMS, map(float, row), strict=True)) for row in saved["past"]]
-
-
-def _columns(saved: dict[str, np.ndarray], table: str, names: Sequence[str]) -> list[np.ndarray]:
-    return [np.array(saved[f"{table}.{name}"]) for name in names]
 
 
 def _begun(group: np.ndarray, place: np.ndarray, row: np.ndarray, chance: np.ndarray) -> Units:

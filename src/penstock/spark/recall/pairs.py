@@ -14,10 +14,14 @@ with a draw from the rows held. Rows that are evicted or rejected in between are
 import numpy as np
 
 from ...engine.saved import nbytes, part, prefixed
+from ...kernel.band import make_band
 from ..plan import JoinPlan
+from ..runtime.arrow import pieces
 from .estimate import SUMS, add, no_sums, weighed
 from .lost_rows import LostRows
 from .watched import Arrived, Chances, WatchedRows, begun, no_rows, pick, renumbered, together
+
+CANDIDATES = 1 << 20  # of the partners of watched rows in a band join, compared at a time
 
 
 class PairShadow:
@@ -30,7 +34,8 @@ class PairShadow:
         streams = {leg[0]: other[0] for a, b in joins for leg, other in ((a, b), (b, a))}
         self.partner = np.array([streams[stream] for stream in range(len(streams))])
         self.chances = Chances(self.share, self.partner, seed_of(plan, number))
-        self.rows = no_rows()
+        self.band = make_band(plan.near)
+        self.rows = no_rows(self.band is not None)
         self.past = no_sums()  # over the rows that were watched to their end
         self.gone = 0  # rows evicted or rejected so far
         self.lost_rows = LostRows(self.partner, self.within)
@@ -66,13 +71,15 @@ class PairShadow:
         if self.share:
             new = self._watch(rows)
             after = np.concatenate([after, new + 1])
-        self.lost_rows.take(rows, new, self.rows.chance[len(after) - len(new) :])
+        if self.band is None:
+            self.lost_rows.take(rows, new, self.rows.chance[len(after) - len(new) :])
         met = self._partners(after, rows)
         self.rows = self.rows._replace(met=self.rows.met + met, lost=self.rows.lost + met)
 
     def _watch(self, rows: Arrived) -> np.ndarray:
         """Draw rows to watch; return which."""
-        chosen, chance = self.chances.draw(rows.side, rows.key)
+        key = rows.key if self.band is None else rows.key[:, 0]
+        chosen, chance = self.chances.draw(rows.side, key)
         self.past["drawn"] += float((chance < 1).sum())
         new = np.flatnonzero(chosen)
         self.rows = together(self.rows, begun(pick(rows, new), chance[new]))
@@ -80,23 +87,44 @@ class PairShadow:
 
     def _partners(self, after: np.ndarray, new: Arrived) -> np.ndarray:
         """Return how many of the new rows, which are in order, each watched row meets."""
-        watched, count = self.rows, len(new.key)
-        names = np.unique(watched.key)
-        if not len(names):
-            return np.zeros(0, np.int64)
-        place = np.minimum(np.searchsorted(names, new.key), len(names) - 1)
-        mine = np.flatnonzero(names[place] == new.key)
+        watched = self.rows
+        met = np.zeros(len(watched.key), np.int64)
+        if not len(met):
+            return met
+        if self.band is None:
+            _, first, last = self._candidates(watched.key, after, new.key, new)
+            return last - first
+        for step in (-1, 0, 1):
+            key = watched.key[:, 0] + step
+            rows, first, last = self._candidates(key, after, new.key[:, 0], new)
+            for some in pieces(last - first, len(met), CANDIDATES):
+                count = last[some] - first[some]
+                mine = np.repeat(np.arange(some.start, some.stop), count)
+                begin = first[some] - np.cumsum(count) + count
+                place = rows[np.arange(len(mine)) + np.repeat(begin, count)] % (len(new.key) + 1)
+                near = self.band.near_to(watched.key[mine, 1], new.key[place, 1])
+                met += np.bincount(mine[near], minlength=len(met))
+        return met
+
+    def _candidates(
+        self, key: np.ndarray, after: np.ndarray, new_key: np.ndarray, new: Arrived
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return new rows in lists, and where those begin and end that each watched row meets."""
+        watched, count = self.rows, len(new_key)
+        names = np.unique(key)
+        place = np.minimum(np.searchsorted(names, new_key), len(names) - 1)
+        mine = np.flatnonzero(names[place] == new_key)
         # One number says which list a row is in, and where: (key, side) first, then the order.
         lists = place[mine] * len(self.partner) + new.side[mine]
         rows = np.sort(lists * (count + 1) + mine)
-        wanted = np.searchsorted(names, watched.key) * len(self.partner)
+        wanted = np.searchsorted(names, key) * len(self.partner)
         base = (wanted + self.partner[watched.side]) * (count + 1)
         first, last = after, np.full(len(after), count)
         if self.within is not None:
             first = np.maximum(first, np.searchsorted(new.time, watched.time - self.within, "left"))
             last = np.searchsorted(new.time, watched.time + self.within, "right")
         ends = np.searchsorted(rows, base + np.maximum(first, last))
-        return ends - np.searchsorted(rows, base + first)
+        return rows, np.searchsorted(rows, base + first), ends
 
     def found(self, join: int, rows: np.ndarray, keys: np.ndarray) -> None:
         """Take note of results that the join produced, perhaps not all of a micro-batch."""
@@ -185,8 +213,9 @@ class PairShadow:
             found = held.row[matched]
             held = self._placed(held)
             new = self._watch(held)
-            self.lost_rows.take(held, new, self.rows.chance[len(self.rows.key) - len(new) :])
-            self.lost_rows.close(lambda row: np.isin(row, found), None)
+            if self.band is None:
+                self.lost_rows.take(held, new, self.rows.chance[len(self.rows.key) - len(new) :])
+                self.lost_rows.close(lambda row: np.isin(row, found), None)
 
     @property
     def nbytes(self) -> int:

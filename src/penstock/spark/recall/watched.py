@@ -24,7 +24,7 @@ class Arrived(NamedTuple):
     """Rows of a bucket, by number."""
 
     side: np.ndarray  # int64
-    key: np.ndarray  # int64
+    key: np.ndarray  # int64; in a band join int64[n, 2], see `kernel.band`
     time: np.ndarray  # int64
     row: np.ndarray  # int64: its number
 
@@ -72,10 +72,10 @@ def renumbered(row: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.where(old[place] == row, new[place], -1)
 
 
-def no_rows() -> WatchedRows:
+def no_rows(in_band: bool = False) -> WatchedRows:
     """Return no rows."""
     none = np.empty(0, np.int64)
-    return begun(Arrived(none, none, none, none), np.empty(0))
+    return begun(Arrived(none, none.reshape(0, 2) if in_band else none, none, none), np.empty(0))
 
 
 class Chances:

@@ -8,7 +8,8 @@ early, and its last place is before the place of the later one. Both must be in 
 - the earlier one is written when it leaves;
 - the later one is written as it comes, if a row of its key that it may match has left early. A
   filter of the keys of these rows tells. It forgets a key when nothing can match it any more, and
-  may take one key for another: that writes a row too many, and makes no result.
+  may take one key for another: that writes a row too many, and makes no result. In a band join it
+  is asked for the cells beside each other that the engine looks into (`kernel.band`).
 
 A row that was written as it came and is still held is written down once more when it leaves early,
 or leaves without a partner where that is a result: its place and what became of it, no columns.
@@ -30,9 +31,10 @@ from .bucket import Packet
 from .results import columns_of
 from .segments import Segments
 
+CELL = "cell"  # the column of the cells of a band join
 ARCHIVE = 1  # the number of a packet of the archive, where that of results is 0
 NAMES = ("bucket", "place", "last", "alone", "left", "right")
-PLACE_BYTES = 8  # for each row held
+BESIDE = 8  # bytes of a place, and of a cell, for each row held
 PER_ROW = 4  # slots of the filter for each row of the budget
 PART = 16  # of a budget in bytes, what the filter may take: one in so many
 FEWEST, MOST = 1 << 8, 1 << 20  # slots
@@ -52,7 +54,7 @@ class Records(NamedTuple):
     def take(self, which: np.ndarray) -> "Records":
         """Return some of them in the order of their places."""
         some = np.flatnonzero(which)
-        some = some[np.argsort(self.place[some])]
+        some = some[np.argsort(self.place[some], kind="stable")]  # mostly in order already
         return Records(*(column[some] for column in self))
 
 
@@ -68,16 +70,36 @@ def filter_slots(plan: JoinPlan) -> int:
     return int(2 ** np.floor(np.log2(np.clip(wanted, FEWEST, MOST)) + (not plan.in_bytes) * 0.999))
 
 
+def row_bytes(plan: JoinPlan) -> int:
+    """Return what the archive takes of a budget in bytes for each row held."""
+    return BESIDE * (1 + (plan.near is not None)) if plan.archived else 0
+
+
 def archive_bytes(plan: JoinPlan) -> int:
     """Return what the archive takes of a budget in bytes before any row is held."""
     return filter_slots(plan) * 2 * 4 if plan.archived and plan.in_bytes else 0
 
 
+def is_among(number: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return which rows are among others. They came one after the other, so that none is sorted.
+
+    >>> is_among(np.array([7, 5, 9]), np.array([2, 9, 5, 30])).tolist()
+    [False, True, True]
+    """
+    if not len(number):
+        return np.zeros(0, bool)
+    first, last = int(number.min()), int(number.max())
+    there = np.zeros(last - first + 1, bool)
+    there[others[(others >= first) & (others <= last)] - first] = True
+    return there[number - first]
+
+
 class LeftKeys:
     """The keys of rows that left early, and until when a row of the other side may match them."""
 
-    def __init__(self, slots: int, reach: tuple[int, ...]):
+    def __init__(self, slots: int, reach: tuple[int, ...], band: bool = False):
         self.reach = reach
+        self.steps = (-1, 0, 1) if band else (0,)  # from a key to those that it may match
         self.tick = max(TICK, max(0, *reach) >> 4)
         self.until = np.full((2, slots), NEVER, np.int32)  # in ticks, by side and slot
 
@@ -88,7 +110,11 @@ class LeftKeys:
 
     def may_match(self, side: int, key: np.ndarray, time: np.ndarray) -> np.ndarray:
         """Return which rows of a side may match a row of the other one that left early."""
-        return self.until[1 - side, self._slot(key)] >= time // self.tick
+        until, now = self.until[1 - side], time // self.tick
+        found = np.zeros(len(key), bool)
+        for step in self.steps:
+            found |= until[self._slot(key + step)] >= now
+        return found
 
     def _slot(self, key: np.ndarray) -> np.ndarray:
         mixed = key.astype(np.uint64)
@@ -112,7 +138,8 @@ class Archiver:
     def __init__(self, plan: JoinPlan, number: int):
         assert plan.reach is not None
         self.number = number
-        self.keys = LeftKeys(filter_slots(plan), plan.reach)
+        self.key = "key" if plan.near is None else CELL  # the column that the filter goes by
+        self.keys = LeftKeys(filter_slots(plan), plan.reach, plan.near is not None)
         # Sides on which rows are results that have no partner, or only those that have one.
         self.lonely = PRESERVED.get(plan.how, (plan.how == SEMI, False))
 
@@ -140,7 +167,7 @@ class Archiver:
         for side, held in enumerate(streams):
             mine = gone.stream == side
             number = gone.row[mine & early]
-            self.keys.add(side, held.values("key", number), held.values("time", number))
+            self.keys.add(side, held.values(self.key, number), held.values("time", number))
             place, number = held.values("place", gone.row[mine]), gone.row[mine]
             last = np.where(early, gone.last, -1)[mine]
             left = Records(number, place >> 1, last, alone[mine])
@@ -154,11 +181,11 @@ class Archiver:
         self, side: int, came: Records, held: Segments, gone: Departures, alone: np.ndarray
     ) -> Records:
         """Return the rows that came and may have missed a partner, of those not written yet."""
-        came = came.take(~np.isin(came.number, gone.row[gone.reason != EXPIRED]))
-        key, time = held.values("key", came.number), held.values("time", came.number)
+        came = came.take(~is_among(came.number, gone.row[gone.reason != EXPIRED]))
+        key, time = held.values(self.key, came.number), held.values("time", came.number)
         came = came.take(self.keys.may_match(side, key, time))
         held.assign("place", came.number, 2 * came.place + 1)
-        return came._replace(alone=np.isin(came.number, gone.row[alone]))
+        return came._replace(alone=is_among(came.number, gone.row[alone]))
 
     def packets(
         self, plan: JoinPlan, side: int, held: Segments, records: Records, whole: bool

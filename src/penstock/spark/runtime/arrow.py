@@ -5,7 +5,7 @@ that are now promised not to be null, longer offsets. All that is harmless (`fit
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,20 @@ import pyarrow.compute as pc
 
 ROWS = 65_536  # in one packet of results
 BYTES = 8 << 20  # and about so many bytes
+
+
+def plain_numbers(column: pa.Array) -> np.ndarray:
+    """Return numbers for NumPy, decimals as numbers of their last digit, 0 for those missing.
+
+    >>> from decimal import Decimal
+    >>> plain_numbers(pa.array([Decimal("-1.25"), None], pa.decimal128(5, 2))).tolist()
+    [-125, 0]
+    """
+    if not pa.types.is_decimal(column.type):
+        return np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+    words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset :]
+    low = words[: 2 * len(column) : 2]  # of 128 bits; 18 digits fit
+    return np.where(column.is_valid().to_numpy(zero_copy_only=False), low, 0)
 
 
 def to_ipc(table: pa.Table, rows: int | None = None) -> bytes:
@@ -64,6 +78,27 @@ def bundled(tables: list[pa.Table], rows: int, most: int) -> Iterator[pa.Table]:
         count, size = count + len(batch), size + batch.nbytes
     if waiting:
         yield pa.Table.from_batches(waiting)
+
+
+def gathered(
+    batches: Iterable[pa.RecordBatch], rows: int, most: float = math.inf
+) -> Iterator[list[pa.RecordBatch]]:
+    """Yield batches together, at least `rows` rows or `most` bytes; at the end what is left, or [].
+
+    >>> parts = pa.table({"x": range(5)}).to_batches(2)
+    >>> [[len(batch) for batch in some] for some in gathered(parts, 3)]
+    [[2, 2], [1]]
+    """
+    waiting: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            count, size = count + batch.num_rows, size + batch.nbytes
+        if count >= rows or size >= most:
+            yield waiting
+            waiting, count, size = [], 0, 0
+    yield waiting
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -159,13 +194,8 @@ def _varies(kind: pa.DataType) -> bool:
 
 
 def _has_length(kind: pa.DataType) -> bool:
-    tests = (
-        pa.types.is_string,
-        pa.types.is_binary,
-        pa.types.is_large_string,
-        pa.types.is_large_binary,
-    )
-    return any(test(kind) for test in tests)
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return is_text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
 def _has_items(kind: pa.DataType) -> bool:
@@ -192,25 +222,37 @@ def as_microseconds(column: pa.ChunkedArray) -> np.ndarray:
 def equal(left: Any, right: Any) -> np.ndarray:
     """Compare two columns as Spark compares keys: NaN equals NaN, and 0.0 equals -0.0.
 
-    >>> equal(pa.array([0.0, math.nan, 1.0]), pa.array([-0.0, math.nan, 2.0])).tolist()
+    Inside of nested values a null equals a null. No value becomes a Python object, which has no
+    room for all dates of Spark, nor for two fields of one name.
+
+    >>> nan = float("nan")
+    >>> equal(pa.array([0.0, nan, 1.0]), pa.array([-0.0, nan, 2.0])).tolist()
     [True, True, False]
+    >>> equal(pa.array([[1, None], [], [1]]), pa.array([[1, None], [2], [2]])).tolist()
+    [True, False, False]
     """
-    if pa.types.is_nested(left.type):
-        pairs = zip(left.to_pylist(), right.to_pylist(), strict=True)
-        return np.array([_same(a, b) for a, b in pairs], bool)
-    same = pc.equal(left, right)
-    if pa.types.is_floating(left.type):
-        same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)))
-    return same.to_numpy(zero_copy_only=False) if len(same) else np.zeros(0, bool)
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Compare two nested values; inside of them a null equals a null, as in Spark."""
-    if isinstance(a, dict):
-        pairs = zip(a.values(), b.values(), strict=True)  # by place: names may differ in case
-        return all(_same(x, y) for x, y in pairs)
-    if isinstance(a, list):
-        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
-        return math.isnan(b)
-    return bool(a == b)
+    one, other = (
+        each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each
+        for each in (left, right)
+    )
+    here, there = (each.is_valid().to_numpy(zero_copy_only=False) for each in (one, other))
+    same = np.array(here == there)
+    if pa.types.is_null(one.type):
+        return same
+    if pa.types.is_struct(one.type):  # by place: names may differ in case
+        for mine, theirs in zip(one.flatten(), other.flatten(), strict=True):
+            same &= equal(mine, theirs)
+    elif pa.types.is_list(one.type) or pa.types.is_large_list(one.type):
+        lengths = (pc.fill_null(pc.list_value_length(each), 0) for each in (one, other))
+        size, its = (each.to_numpy(zero_copy_only=False) for each in lengths)
+        same &= size == its
+        inside = (each.filter(pa.array(same)).flatten() for each in (one, other))
+        wrong = np.concatenate([[0], np.cumsum(~equal(*inside))])
+        ends = np.concatenate([[0], np.cumsum(size[same])])
+        same[same] = wrong[ends[1:]] == wrong[ends[:-1]]
+    else:
+        values = pc.equal(one, other)
+        if pa.types.is_floating(one.type):
+            values = pc.or_(values, pc.and_(pc.is_nan(one), pc.is_nan(other)))
+        same &= pc.fill_null(values, True).to_numpy(zero_copy_only=False)
+    return same

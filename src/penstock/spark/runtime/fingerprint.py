@@ -8,12 +8,6 @@ from ...errors import BadState
 from ...kernel.durations import in_words
 
 Print = dict[str, Any]  # a fingerprint as it was read from JSON
-BEFORE = {
-    "how": "inner",
-    "match": "all",
-    "behind": 0,
-    "archived": False,
-}  # what was not written while there was no choice
 
 
 class Difference(NamedTuple):
@@ -31,7 +25,7 @@ def first_difference(found: Print, wanted: Print, what: str) -> Difference | Non
         # It follows "was written by a join".
         return Difference("", f"it is a {what}", f"run a {written_by} again")
     for name, now in wanted.items():
-        before = found.get(name, BEFORE.get(name))
+        before = found.get(name)
         if name == "columns":
             changed = _columns(before or [], now)
             if changed is not None:
@@ -96,10 +90,6 @@ def _keys(value: Any) -> str:
     return f"on={names[0]!r}" if len({repr(name) for name in names}) == 1 else f"on={names!r}"
 
 
-def _times(value: Any) -> str:
-    return f"time={_one(value or [])!r}"
-
-
 def _one(names: list[str]) -> str | list[str]:
     """Return one name where all are the same."""
     return names[0] if names and len(set(names)) == 1 else names
@@ -110,10 +100,6 @@ def _joins(value: Any) -> str:
     return f"joins of the frames {'; '.join(parts)}"
 
 
-def _partitions(value: Any) -> str:
-    return f"spark.sql.shuffle.partitions={value}"
-
-
 def _key_column(value: Any) -> str:
     names = ", ".join(f"{name!r} of type {kind}" for name, kind in _kinds(value or []).items())
     return f"the key {names}"
@@ -121,11 +107,12 @@ def _key_column(value: Any) -> str:
 
 WRITTEN: dict[str, Callable[[Any], str]] = {
     "within": _span,
+    "near": lambda value: "no near" if value is None else f"near={value}",
     "behind": _behind,
     "keys": _keys,
-    "time": _times,
+    "time": lambda value: f"time={_one(value or [])!r}",
     "joins": _joins,
-    "spark.sql.shuffle.partitions": _partitions,
+    "spark.sql.shuffle.partitions": "spark.sql.shuffle.partitions={}".format,
     "key": _key_column,
 }
 

@@ -201,16 +201,6 @@ class Image:
             else:
                 self._remove(name)
 
-    @property
-    def is_clean(self) -> bool:
-        """Whether there is an image that can be loaded, under some token."""
-        return (self.folder / CLEAN).exists()
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all files."""
-        return sum(entry.stat().st_size for entry in os.scandir(self.folder))
-
     def _check_lock(self) -> None:
         if not self._is_locked:
             raise BadState(f"the image {self.folder} must be locked before it is used")
@@ -367,7 +357,7 @@ def sweep(base: Path | None = None, idle: float = IDLE) -> list[Path]:
                 for name in os.listdir(folder):
                     if name != LOCK:
                         (folder / name).unlink()
-                (folder / LOCK).unlink()  # last, for whoever waits for it
+                (folder / LOCK).unlink()  # last, for a process that waits for it
                 folder.rmdir()
                 gone.append(folder)
         except OSError:

@@ -6,6 +6,7 @@ by their numbers; the payloads lie in segments by these numbers.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ from ...engine import Join
 from ...engine.adapt import census
 from ...engine.join import Matches
 from ...engine.join_options import ANTI, FIRST, INNER, ONE, PRESERVED, SEMI
+from ...engine.ledger import split_budget
 from ...engine.saved import prefixed
-from ...engine.shares import split_budget
 from ...errors import BadInput
+from ...kernel.band import make_band
 from ...kernel.policy import JOINING
 from ...profile.lossy import LossyCounter
 from ..frames import Input
@@ -28,8 +30,8 @@ from ..recall.estimate import SUMS, no_sums
 from ..recall.keys import KeyShadow
 from ..recall.pairs import PairShadow
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
-from .archiver import PLACE_BYTES, Archiver, Records, archive_bytes
-from .arrow import as_microseconds, bundled
+from .archiver import CELL, Archiver, Records, archive_bytes, row_bytes
+from .arrow import as_microseconds, bundled, plain_numbers
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
 from .segments import LARGEST_BYTES, SEGMENT, Segment, Segments, is_sparse, make_segment
@@ -76,6 +78,7 @@ class New(NamedTuple):
     segment: Segment
     null: np.ndarray  # bool: the key is missing
     timeless: np.ndarray  # bool: the time is; only of rows that are results nevertheless
+    value: np.ndarray  # what must be near, as `Band.read` returns it; of no rows without a band
 
 
 class JoinBucket(Bucket):
@@ -84,6 +87,7 @@ class JoinBucket(Bucket):
     def __init__(self, plan: JoinPlan, number: int, state: bytes | None = None):
         self.plan = plan
         self.number = number
+        self.band = make_band(plan.near)
         policies.choose_on_executor(plan.policy, JOINING)
         self.share = Share(plan, number, fixed_bytes(plan)) if plan.is_shared else None
         # Of the budget, as long as there is no share.
@@ -148,9 +152,13 @@ class JoinBucket(Bucket):
         first = 0
         for number, payload in enumerate(payloads):
             mine = saved["held.stream"] == number
-            columns = {"key": saved["held.key"][mine, 0], "time": saved["held.time"][mine]}
+            key = saved["held.key"][mine]
+            key = key[:, 0] if self.band is None else self.band.equal(key)
+            columns = {"key": key, "time": saved["held.time"][mine]}
             if self.archiver is not None:
                 columns["place"] = archive[f"place.{number}"]
+                if self.band is not None:
+                    columns[CELL] = saved["held.key"][mine][:, 0]
             self.rows[number].load(first, payload, columns)
             first += int(mine.sum())
 
@@ -163,7 +171,7 @@ class JoinBucket(Bucket):
 
     def _sizes(self, payload: np.ndarray) -> np.ndarray:
         """Return the bytes of rows whose payloads take so many."""
-        return np.maximum(1, payload + (0 if self.archiver is None else PLACE_BYTES))
+        return np.maximum(1, payload + row_bytes(self.plan))
 
     def _resume_shadow(self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray]) -> None:
         """Go on estimating, which begins with the first budget and then never ends."""
@@ -172,7 +180,8 @@ class JoinBucket(Bucket):
         self.shadow = make_shadow(self.plan, self.number)
         stream, time = saved["held.stream"].astype(np.int64), saved["held.time"]
         rows = np.argsort(np.argsort(stream, kind="stable"), kind="stable")  # stream by stream
-        held = Arrived(stream, saved["held.key"][:, 0], time, rows)
+        key = saved["held.key"][:, 0] if self.band is None else saved["held.key"]
+        held = Arrived(stream, key, time, rows)
         matched = np.unpackbits(saved["matched"], count=len(time)).astype(bool)
         evicted_now = len(time) - self.join.held
         self.shadow.resume(shadow, held, matched, self._gone() - evicted_now)
@@ -192,17 +201,11 @@ class JoinBucket(Bucket):
                 yield part.packet
         came = [] if self.archiver is None else self.archiver.came(self.join, self.rows)
         self._tell_time(batch.watermark)
-        yield from self._departed(self.join.departed())
-        yield from self._archived(came)
+        yield from self._left(came)
         self.allowed = after
-        if self.shadow is not None:
-            self.shadow.forget(self._late_until, self._gone())
         self._fit()  # the share may be smaller, and more rows may be watched than before
-        yield from self._departed(self.join.departed())
-        yield from self._archived([])
-        if self.shadow is not None:
-            self.shadow.forget(self._late_until, self._gone())
-        self._drop_dead_rows()
+        yield from self._left([])
+        self._drop_expired_rows()
 
     def finish(self) -> Iterator[Packet]:
         """Return the packets of the rows that have no partner when the input ends."""
@@ -214,13 +217,17 @@ class JoinBucket(Bucket):
             if part.packet is not None:
                 yield part.packet
 
-    def _archived(self, came: Sequence[Records]) -> Iterator[Packet]:
-        """Return the packets of what is archived of rows that left and of those that came."""
-        if self.archiver is None:
-            return
-        for side, records, whole in self.archiver.written(self.join.departures(), came, self.rows):
-            if not self.silent:
-                yield from self.archiver.packets(self.plan, side, self.rows[side], records, whole)
+    def _left(self, came: Sequence[Records]) -> Iterator[Packet]:
+        """Return the packets of rows that left: results without a partner, and for the archive."""
+        yield from self._departed(self.join.departed())
+        if self.archiver is not None:
+            told = self.join.departures()
+            for side, records, whole in self.archiver.written(told, came, self.rows):
+                if not self.silent:
+                    held = self.rows[side]
+                    yield from self.archiver.packets(self.plan, side, held, records, whole)
+        if self.shadow is not None:
+            self.shadow.forget(self._late_until, self._gone())
 
     def _note_matches(self, part: Results) -> None:
         """Count results, and show them to what estimates recall."""
@@ -229,7 +236,8 @@ class JoinBucket(Bucket):
             first = self.plan.joins[part.join][0][0]
             keys = self.rows[first].values("key", part.rows[:, 0])
             self.shadow.found(part.join, part.rows, keys)
-            self.pairs.push(keys + part.join * ANOTHER)  # of another join: another key
+            if self.plan.inputs[first].keys:
+                self.pairs.push(keys + part.join * ANOTHER)  # of another join: another key
 
     @property
     def _late_until(self) -> int | None:
@@ -238,6 +246,15 @@ class JoinBucket(Bucket):
             return self.watermark
         return self.join.watermark - 1
 
+    @property
+    def _slack(self) -> int:
+        """For how long a row is held after its last moment: as in Spark's own join.
+
+        Where we set the watermark it is behind by as much already. What follows in the query would
+        take a row without a partner, held for longer, for a late one.
+        """
+        return 0 if self.plan.behind else SLACK
+
     def _tell_time(self, watermark: int | None) -> None:
         """Go on to the watermark that Spark has reached: rows up to it come too late from now."""
         if watermark is None:
@@ -245,7 +262,7 @@ class JoinBucket(Bucket):
         self.watermark = self.join.late_until = watermark
         # With a budget the engine expires rows as others come, unless these are waited for.
         if self.plan.budget is None or self.plan.how not in (INNER, SEMI):
-            self._expire(watermark - SLACK + 1)
+            self._expire(watermark - self._slack + 1)
 
     def _expire(self, before: int) -> None:
         """Drop what can match no row of this time or later."""
@@ -260,7 +277,7 @@ class JoinBucket(Bucket):
         if watermark is not None and self.plan.budget is None:
             taken = time if self._late_until is None else time[time > self._late_until]
             if len(taken):
-                self._expire(min(watermark - SLACK + 1, int(taken.min())))
+                self._expire(min(watermark - self._slack + 1, int(taken.min())))
 
     def is_changed(self, batch: MicroBatch) -> bool:
         """Tell whether a micro-batch has changed what the bucket remembers."""
@@ -297,6 +314,8 @@ class JoinBucket(Bucket):
         stream = np.repeat([each.stream for each in new], [len(each.null) for each in new])
         key = _joined([each.segment.columns["key"] for each in new])
         time = _joined([each.segment.columns["time"] for each in new])
+        if self.band is not None:
+            key = self.band.keys(key, _joined([each.value for each in new]))
         size = _joined([each.segment.size for each in new])
         keyless = _joined([each.null for each in new]).astype(bool)
         timeless = _joined([each.timeless for each in new]).astype(bool)
@@ -348,10 +367,16 @@ class JoinBucket(Bucket):
             "key": key.fill_null(0).to_numpy(zero_copy_only=False),
             "time": as_microseconds(time),
         }
+        payload = table.select([name for name in source.names if source.is_payload(name)])
+        value = null[:0]
+        if self.band is not None and source.near is not None:
+            near = plain_numbers(table.column(source.near).combine_chunks())
+            value, _ = self.band.read(near)
         if self.archiver is not None:
             columns["place"] = np.zeros(len(null), np.int64)  # known once they are taken
-        payload = table.select([name for name in source.names if source.is_payload(name)])
-        return New(stream, make_segment(first, payload, columns), null, timeless)
+            if self.band is not None:
+                columns[CELL] = self.band.keys(columns["key"], value)[:, 0]
+        return New(stream, make_segment(first, payload, columns), null, timeless, value)
 
     def _without_null_times(self, source: Input, table: pa.Table) -> pa.Table:
         column = table.column(source.time)
@@ -360,14 +385,23 @@ class JoinBucket(Bucket):
             return table.filter(column.is_valid())
         return table
 
-    def _drop_dead_rows(self) -> None:
+    def _drop_expired_rows(self) -> None:
         """Drop segments that have expired, and rebuild the others where few rows are live."""
         watermark, reach = self.watermark, self.plan.reach
         if watermark is not None and reach is not None and self.plan.budget is None:
             for held, far in zip(self.rows, reach, strict=True):
                 held.drop(partial(_is_before, watermark - SLACK - max(0, far)))
-        if is_sparse(sum(map(len, self.rows)), self.join.held):
+        if is_sparse(sum(map(len, self.rows)), self.join.held) or self._is_heavy:
             self._rebuild()
+
+    @property
+    def _is_heavy(self) -> bool:
+        """Tell whether the payloads of dead rows take more than a fourth of a budget in bytes."""
+        if self.allowed is None or not self.plan.in_bytes:
+            return False
+        _, _, charge, fixed = self.join.footprint
+        live = self.join.used - fixed - charge * self.join.held
+        return sum(held.nbytes for held in self.rows) - live > self.allowed // 4
 
     def _rebuild(self) -> None:
         """Keep the rows that the engine holds, numbered anew."""
@@ -404,7 +438,10 @@ class JoinBucket(Bucket):
         ]
 
     def _name_of(self, join: int, key: int) -> str:
-        """Return a key as a person reads it; empty where no row with it is held."""
+        """Return a key as a person reads it; empty where no row with it is held.
+
+        So it is where Python has no such value: Spark knows more dates.
+        """
         for stream, _ in self.plan.joins[join]:
             source = self.plan.inputs[stream]
             if source.exact:
@@ -413,8 +450,9 @@ class JoinBucket(Bucket):
                 here = np.flatnonzero(part.columns["key"] == key)
                 if len(here):
                     named = [name for name in source.keys if source.is_payload(name)]
-                    values = [part.payload.column(name)[int(here[-1])].as_py() for name in named]
-                    return ", ".join(str(value)[:LONGEST] for value in values)
+                    values = (part.payload.column(name)[int(here[-1])] for name in named)
+                    with suppress(OverflowError, ValueError):
+                        return ", ".join(str(value.as_py())[:LONGEST] for value in values)
         return ""
 
     def stored(self) -> Stored:
@@ -470,6 +508,8 @@ def told_sums(
     """
     of_rows = shadow.row_sums()
     unknown = no_sums() | {"blind": 1.0}
+    if plan.near is not None:  # which rows found none of several partners is not followed
+        of_rows = [unknown, unknown]
     if plan.match == ONE:
         return unknown, [unknown, unknown]
     if plan.match == FIRST or plan.how in (SEMI, ANTI):
@@ -503,8 +543,8 @@ def bucket_budget(plan: JoinPlan, number: int) -> int | None:
     part, watching = _part(plan, number), watch_bytes(plan)
     if part <= watching:
         raise BadInput(
-            f"a bucket takes {watching:,} bytes to estimate recall, and may take {part:,}; raise "
-            "the budget, use fewer buckets, or pass recall_sample=0"
+            f"the budget is {part:,} bytes for each of {plan.buckets} buckets, of which estimating "
+            f"recall alone takes {watching:,}; raise it, use fewer buckets, or pass recall_sample=0"
         )
     return part - watching
 
@@ -538,11 +578,12 @@ def make_join(plan: JoinPlan, number: int) -> Join:
         bucket_budget(plan, number),
         goal=plan.goal,
         within=plan.within,
+        near=plan.near,
         how=plan.how,
         match=plan.match,
         joins=plan.joins,
         layout=plan.layout,
-        # Without a budget nothing expires before Spark says so; with one, dead rows make room.
+        # Without a budget nothing expires before Spark says so; with one, expired rows make room.
         delay=UNLIMITED if plan.budget is None and plan.watermark else plan.delay,
         clock=plan.clock,
         in_bytes=plan.in_bytes,

@@ -3,11 +3,14 @@
 The base is all that the bucket remembered at some time. The log holds what each later micro-batch
 brought; a bucket is deterministic, so the base with the log replayed on it is the bucket as it is
 now. A micro-batch writes what it brought and no more, until the log has outgrown the base: then a
-new base takes the place of both. In the long run that writes twice as much as comes in, and the
-rows that are held once for each time that so much has come.
+new base takes the place of both. In the long run that writes what comes in, and the rows that are
+held once for each time that one and a half times as much has come.
 
 All of it is one map in Spark's state store, since each that there is takes every task some time:
-the version, that says what there is, then the pieces of the base, then those of the log.
+the version, that says what there is, the pieces of the log, and those of the base. Their numbers
+are chosen so that RocksDB has them in this order (it compares the lowest byte first): what changes
+is side by side, and the base behind it need not be rewritten, and uploaded again, with every few
+pieces of the log.
 
 Every version has a random token, by which an image of the bucket in memory is known to be this
 version and no other. Spark commits all of it together with the results, or nothing.
@@ -16,25 +19,33 @@ version and no other. Spark commits all of it together with the results, or noth
 import json
 import os
 import secrets
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from ...errors import BadInput, BadState
 from .bucket import Bucket, MicroBatch
-from .fingerprint import check_fingerprint
-from .store import MAGIC, Stored, decode, encode
+from .fingerprint import check_fingerprint, first_difference
+from .store import DAMAGED, MAGIC, Stored, decode, encode
 
-FORMAT = 3
+FORMAT = 4
 OPERATOR = "transformWithStateInPandasExec"  # as Spark calls it in a checkpoint
 EARLIER = "applyInPandasWithState"
 STATE = "base"  # the map, which until format 2 held the base alone
 VERSION = 0  # the number of the version in it
+STEP = 256  # between the numbers of pieces: the lowest byte says of what they are
+BASE = STEP - 1  # the number of the first piece of the base; that of the log is STEP
 CHUNK = 8 << 20  # bytes of one value in Spark's state store
 LEAST = 1 << 20  # bytes of log for which no new base is written
+GROWTH = 1.5  # bytes of log for each byte of the base before a new one is written
 MOST = 1000  # pieces of log
+FEW = 16  # pieces that are removed one by one; to remove all, Spark reads all that there is
+LENGTH = struct.Struct("<Q")  # bytes before they were compressed
+ZSTD = pa.Codec("zstd", 1)
 
 
 class Map(Protocol):
@@ -45,6 +56,9 @@ class Map(Protocol):
 
     def updateValue(self, key: tuple, value: tuple) -> None:
         """Write one value."""
+
+    def removeKey(self, key: tuple) -> None:
+        """Remove one value."""
 
     def clear(self) -> None:
         """Remove all values."""
@@ -61,15 +75,10 @@ class Version:
     format: int = FORMAT
     chunks: int = 0  # of the base
     base_bytes: int = 0
-    next: int = VERSION + 1  # the number of the piece of the log that comes next
+    pieces: int = 0  # of the log
     log_bytes: int = 0
     totals: dict[str, float] = field(default_factory=dict)
     timer: int | None = None  # milliseconds: for when Spark was asked to call the bucket
-
-    @property
-    def first(self) -> int:
-        """The number of the first piece of the log."""
-        return VERSION + 1 + self.chunks
 
     @property
     def size(self) -> int:
@@ -107,30 +116,32 @@ def check_checkpoint(session: Any, checkpoint: Any, plan: Any, streaming: bool) 
         )
     if not streaming:
         raise BadInput(f"checkpoint is for streams, and a {plan.what} of batch frames has none")
-    found = _read_version(session, os.fspath(checkpoint))
-    if found is not None:
-        check_fingerprint(read_version(found).fingerprint, plan.fingerprint, plan.what)
+    versions = [read_version(found) for found in _read_versions(session, os.fspath(checkpoint))]
+    known, wanted = [each.fingerprint for each in versions], plan.fingerprint
+    # A query may have several operators: one of them must be this one.
+    if known and all(first_difference(each, wanted, plan.what) for each in known):
+        check_fingerprint(known[0], wanted, plan.what)
 
 
-def _read_version(session: Any, path: str) -> bytes | None:
-    """Return what is said about the state of some bucket; None if Spark can read none."""
+def _read_versions(session: Any, path: str) -> list[bytes]:
+    """Return what is said about the state of some bucket of each operator that Spark can read."""
     try:
         operators = session.read.format("state-metadata").load(path)
-        numbers = {row.operatorName: row.operatorId for row in operators.collect()}
-        if OPERATOR in numbers:
-            state = session.read.format("statestore").option("operatorId", numbers[OPERATOR])
+        numbers = [(row.operatorName, row.operatorId) for row in operators.collect()]
+        found = []
+        for number in sorted({number for name, number in numbers if name == OPERATOR}):
+            state = session.read.format("statestore").option("operatorId", number)
             pieces = state.option("stateVarName", STATE).load(path)
             said = pieces.where(f"user_map_key.number = {VERSION}").select("user_map_value.chunk")
-            found = said.first()
-            return None if found is None else bytes(found[0])
+            found += [bytes(row[0]) for row in said.limit(1).collect()]
     except Exception:  # no batch was committed yet; whatever else is wrong, the query will tell
-        return None
-    if EARLIER in numbers:
+        return []
+    if not found and EARLIER in dict(numbers):
         raise BadState(
             "the checkpoint was written by Penstock before its state had format 2; restart with "
             "the version that wrote it, or use another checkpoint"
         )
-    return None
+    return found
 
 
 class Journal:
@@ -162,8 +173,8 @@ class Journal:
             bucket.totals |= version.totals
             return bucket
         plan = self.plan if self.is_same else self.plan.under(version.terms)
-        state = b"".join(self._read(number) for number in range(VERSION + 1, version.first))
-        bucket = make(plan, self.number, state or None)
+        state = b"".join(self._read(BASE + STEP * number) for number in range(version.chunks))
+        bucket = make(plan, self.number, _decompressed(state) if state else None)
         for batch in self._batches():
             bucket.replay(batch)
         return bucket
@@ -171,11 +182,11 @@ class Journal:
     def _batches(self) -> Iterator[MicroBatch]:
         """Return what the log holds, one micro-batch after the other."""
         parts: list[bytes] = []
-        for number in range(self.version.first, self.version.next):
-            blob = self._read(number)
+        for number in range(1, self.version.pieces + 1):
+            blob = self._read(STEP * number)
             parts.append(blob[1:])
             if blob[0]:  # the last piece of a micro-batch
-                yield decode_batch(b"".join(parts))
+                yield decode_batch(_decompressed(b"".join(parts)))
                 parts = []
 
     def _read(self, number: int) -> bytes:
@@ -188,16 +199,16 @@ class Journal:
         """Write what a micro-batch changed; return the token of the new version."""
         version = self.version
         entry = encode_batch(batch)
-        outgrown = version.log_bytes + len(entry) > max(LEAST, version.base_bytes)
-        outgrown = outgrown or version.next - version.first >= MOST
+        outgrown = version.log_bytes + len(entry) > max(LEAST, GROWTH * version.base_bytes)
+        outgrown = outgrown or version.pieces >= MOST
         if force_base or outgrown or self.is_new:
             self._write_base(bucket.save())
         else:
-            pieces = [entry[at : at + CHUNK] for at in range(0, len(entry), CHUNK)]
+            pieces = _pieces(entry)
             for piece in pieces:
                 last = piece is pieces[-1]
-                self._write(version.next, bytes([last]) + piece)
-                version.next += 1
+                version.pieces += 1
+                self._write(STEP * version.pieces, bytes([last]) + piece)
             version.log_bytes += len(entry)
         version.terms, version.totals = self.plan.terms, bucket.totals
         version.token = secrets.token_hex(16)
@@ -208,14 +219,34 @@ class Journal:
         self._pieces.updateValue((number,), (piece,))
 
     def _write_base(self, state: bytes) -> None:
-        version = self.version
-        if not self.is_new:
-            self._pieces.clear()  # in one call: small micro-batches leave many pieces
-        chunks = [state[at : at + CHUNK] for at in range(0, len(state), CHUNK)]
-        for number, chunk in enumerate(chunks, VERSION + 1):
-            self._write(number, chunk)
+        version, chunks = self.version, _pieces(state)
+        old = [STEP * number for number in range(1, version.pieces + 1)]
+        old += [BASE + STEP * number for number in range(len(chunks), version.chunks)]
+        if len(old) > FEW:
+            self._pieces.clear()
+        else:
+            for number in old:
+                self._pieces.removeKey((number,))
+        for number, chunk in enumerate(chunks):
+            self._write(BASE + STEP * number, chunk)
         version.chunks, version.base_bytes = len(chunks), len(state)
-        version.next, version.log_bytes = version.first, 0
+        version.pieces, version.log_bytes = 0, 0
+
+
+def _pieces(blob: bytes) -> list[bytes]:
+    """Return a binary compressed, in pieces: it is copied often on its way to the disk."""
+    packed = LENGTH.pack(len(blob)) + ZSTD.compress(blob, asbytes=True)
+    return [packed[at : at + CHUNK] for at in range(0, len(packed), CHUNK)]
+
+
+def _decompressed(packed: bytes) -> bytes:
+    """Return the binary that was compressed."""
+    try:
+        (size,) = LENGTH.unpack_from(packed)
+        made: bytes = ZSTD.decompress(memoryview(packed)[LENGTH.size :], size, asbytes=True)
+        return made
+    except (struct.error, pa.ArrowException, OSError, MemoryError) as error:
+        raise BadState(DAMAGED) from error
 
 
 def encode_batch(batch: MicroBatch) -> bytes:

@@ -186,8 +186,17 @@ class LookupBucket(Bucket):
         slots = self.cache.find(events.different)
         self._place(slots[slots >= 0], at[slots >= 0])
         yield from self._packets(events, row, found)
-        if is_sparse(len(self.rows), self.cache.held):
+        if is_sparse(len(self.rows), self.cache.held) or self._is_heavy:
             self._rebuild(self.cache.slots)
+
+    @property
+    def _is_heavy(self) -> bool:
+        """Tell whether rows that are not cached any more take a fourth of a budget in bytes."""
+        if not self.plan.in_bytes:
+            return False
+        _, _, charge, fixed = self.cache.footprint
+        live = self.cache.used - fixed - (charge + BESIDE) * self.cache.held
+        return self.rows.nbytes - live > self.plan.share(self.number) // 4
 
     def _expire(self) -> None:
         """Discard what has become too old."""

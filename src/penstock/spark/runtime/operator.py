@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.util import PythonEvalType
 
@@ -26,7 +25,7 @@ from .declared import declared
 from .image import Image, image_folder, owner_of, sweep
 from .journal import Journal, Version
 from .kernels import Kernels
-from .output import Told, as_pandas, output_schema, results
+from .output import Told, as_pandas, counters_text, output_schema, results
 from .packets import PACKED, end_task
 
 MILLISECOND = 1_000  # microseconds
@@ -48,18 +47,15 @@ class Work(NamedTuple):
 
 
 def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
-    """Return results, with counters in the last row of each bucket: an array of doubles."""
+    """Return results, with counters in the last row of each bucket: see `counters_text`."""
     grouped, schema = packets.groupBy("bucket"), output_schema(work.rows)
     if packets.isStreaming:
         mode = "EventTime" if work.event_time else "None"
         processor = declared(Processor(work))
-        made = grouped.transformWithStateInPandas(processor, schema, "append", mode)
-    elif hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
-        made = grouped.applyInArrow(_stateless(work), schema)
-    else:
-        made = grouped.applyInArrow(_at_once(_stateless(work)), schema)
-    counters = F.split("counters", ",").cast("array<double>")
-    return made.withColumn("counters", counters)
+        return grouped.transformWithStateInPandas(processor, schema, "append", mode)
+    if hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
+        return grouped.applyInArrow(_stateless(work), schema)
+    return grouped.applyInArrow(_at_once(_stateless(work)), schema)
 
 
 class Processor:
@@ -104,8 +100,9 @@ class Processor:
     def _advance(
         self, label: int, batch: MicroBatch, timers: Any, fired: Any = None
     ) -> Iterator[pd.DataFrame]:
-        work, number = self.work, self.numbers[label]
-        journal = Journal(self.pieces, work.plan, number)
+        work = self.work
+        # A label that this plan does not have is of another query's state, which is refused here.
+        journal = Journal(self.pieces, work.plan, self.numbers.get(label, -1))
         with _locked(journal.version.name) as image:
             bucket = self._open(journal, image)
             last = NOTHING  # goes out with the counters: one frame less
@@ -120,7 +117,7 @@ class Processor:
             else:
                 token = journal.version.token
             report = bucket.report(journal.version.size)
-            told = Told(_counters(report, work.counters), bucket.hottest())
+            told = Told(counters_text(report, work.counters), bucket.hottest())
             made = results(last, work.rows, told)
             if image is not None:
                 _save(image, bucket, token)
@@ -212,7 +209,7 @@ def _stateless(work: Work) -> Callable:
         del table, rows
         for packet in chain(bucket.advance(batch), bucket.finish()):
             yield from results(packet, None).to_batches()
-        told = Told(_counters(bucket.report(0), work.counters))
+        told = Told(counters_text(bucket.report(0), work.counters))
         yield from results(NOTHING, None, told).to_batches()
         end_task()
 
@@ -226,9 +223,3 @@ def _at_once(finish: Callable) -> Callable:
         return pa.Table.from_batches(finish(key, iter(table.to_batches())))
 
     return whole
-
-
-def _counters(report: dict[str, float], names: list[str]) -> str:
-    """Return the counters of a bucket as a text: there are types that pandas is slow at."""
-    # An executor may lack packages of policies that the driver has: these count nothing.
-    return ",".join(repr(float(report.get(name, 0.0))) for name in names)

@@ -6,6 +6,7 @@ these travel in packets. The last row of a bucket carries its counters; if there
 row does that has no `join`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -35,6 +36,9 @@ PLAIN = (
 )
 
 
+WIDTH = 25  # characters of a counter in a text of them, the comma after it among them
+
+
 class Told(NamedTuple):
     """What a bucket tells of itself, once in every micro-batch."""
 
@@ -43,6 +47,19 @@ class Told(NamedTuple):
 
 
 NOTHING = Told()
+
+
+def counters_text(report: dict[str, float], names: Sequence[str]) -> str:
+    """Return the counters of a bucket as a text in which each has its place.
+
+    An array would be slow in pandas. And Spark would have to make one of the text of every row,
+    before it adds counters up, by which all columns of all results would be copied.
+
+    >>> [each.strip() for each in counters_text({"a": 1.0, "c": 0.5}, "abc").split(",")]
+    ['1.0', '0.0', '0.5']
+    """
+    # An executor may lack packages of policies that the driver has: these count nothing.
+    return ",".join(repr(float(report.get(name, 0.0))).rjust(WIDTH - 1) for name in names)
 
 
 def plain_rows(schema: T.StructType) -> T.StructType | None:

@@ -4,9 +4,10 @@ Sorting, shuffling and handing rows to Python cost per row; a packet of many row
 Payloads stay in Arrow's own form from here to the result and never become Python objects.
 """
 
+import ctypes
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...engine.ledger import digest
 from ...kernel.jit import cache_folder, names_of, packed
 from ..frames import Input, hashed_key, quote
 from ..session import check_workers
-from .arrow import fitted, from_ipc, to_ipc
+from .arrow import fitted, from_ipc, gathered, to_ipc
 from .kernels import Kernels, is_local
 from .labels import sort_by_bucket
 from .segments import SEGMENT
@@ -63,7 +64,7 @@ def pack(
     sides = []
     for side, (frame, source) in enumerate(zip(frames, inputs, strict=True)):
         needed = [F.col(quote(name)) for name in source.packed[1:]]
-        columns = [hashed_key(source.keys, source.exact), *needed]
+        columns = [hashed_key(source.keys, source.exact, source.near), *needed]
         safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
         packing = Packing(side, labels, source.packed, source.time, shared, kernels)
         sides.append(frame.select(*safe).mapInArrow(make_packer(packing), SCHEMA))
@@ -88,19 +89,10 @@ def make_packer(packing: Packing) -> Callable:
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         packing.kernels.use()
-        waiting: list[pa.RecordBatch] = []
-        rows = size = 0
-        # The shuffle brings packets in any order; by their places they are put back into one.
-        place = partition() << 32
-        for batch in batches:
-            if batch.num_rows:
-                waiting.append(batch.rename_columns(list(packing.names)))
-                rows, size = rows + batch.num_rows, size + batch.nbytes
-            if rows >= ROWS or size >= BYTES:
-                yield _packets(waiting, place, packing)
-                waiting, rows, size, place = [], 0, 0, place + 1
-        # The last one is sent even if empty: so every bucket reports in every micro-batch.
-        yield _packets(waiting, place, packing)
+        # The shuffle brings packets in any order; by their places they are put back into one. The
+        # last one is sent even if empty: so every bucket reports in every micro-batch.
+        for place, some in enumerate(gathered(batches, ROWS, BYTES), partition() << 32):
+            yield _packets(some, place, packing)
         end_task()
 
     return pack
@@ -111,7 +103,7 @@ def _packets(batches: list[pa.RecordBatch], place: int, packing: Packing) -> pa.
     blobs: list[bytes] = [b""] * len(labels)
     digested = b""
     if batches:
-        table = pa.Table.from_batches(batches).combine_chunks()
+        table = pa.Table.from_batches(batches).rename_columns(list(packing.names)).combine_chunks()
         digested = _digest(table, packing)
         order, start = _by_bucket(table.column(0), len(labels))
         table = table.take(pa.array(order))
@@ -165,8 +157,8 @@ def end_task() -> None:
     """Exempt what is loaded from garbage collection, and return the memory that a task has left.
 
     A PySpark worker runs a full collection after every task, which costs 40 ms with Numba and
-    pandas loaded. The first tasks import and compile; what they leave stays for good. Arrow keeps
-    what it has freed for itself: a worker would keep as much as its largest micro-batch took.
+    pandas loaded. The first tasks import and compile; what they leave stays for good. Arrow and the
+    C library keep what is freed: a worker would keep as much as its largest micro-batch took.
     """
     global _tasks
     _tasks += 1
@@ -174,6 +166,18 @@ def end_task() -> None:
         gc.collect()
         gc.freeze()
     pa.default_memory_pool().release_unused()
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    """Return what has the C library return free memory, None where there is no such function."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):  # not the GNU library
+        return None
 
 
 def unpack_as(schema: pa.Schema) -> Callable:

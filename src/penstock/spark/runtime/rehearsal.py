@@ -31,6 +31,7 @@ ROWS, KEYS = 2_000, 97  # of each stream in a micro-batch of a rehearsal
 BATCHES, SPAN = 4, 1_000
 BYTES = 4 << 20  # of a bucket with a budget in bytes
 CLOCK = "slowest"
+BANDS = {int: "bigint", float: "double"}
 BARE = Input(("k",), "t", ("k", "t"), ("bigint", "timestamp"), exact=True)
 
 
@@ -122,10 +123,16 @@ def rehearsed(plan: JoinPlan) -> JoinPlan:
     buckets, budget = min(2, plan.buckets), plan.budget
     if budget is not None:
         budget = buckets * (BYTES if plan.in_bytes else ROWS // 4)
+    bare, named, near = BARE, "k", plan.near
+    if near is not None:
+        near, named = type(near)(1), "v"
+        bare = Input((), "t", ("t", "v"), ("timestamp", BANDS[type(near)]), near="v")
     return replace(
         plan,
-        inputs=(BARE,) * len(plan.inputs),
-        output=tuple(((join[0][0], "k", "k"),) for join in plan.joins),
+        inputs=(bare,) * len(plan.inputs),
+        near=near,
+        said_near=None,
+        output=tuple(((join[0][0], named, named),) for join in plan.joins),
         within=SPAN if isinstance(plan.within, int) else plan.within,
         delay=0,
         behind=0,
@@ -152,6 +159,8 @@ def _packed(plan: JoinPlan, first: int, step: int) -> list[tuple]:
         shared = Shared(plan.in_bytes, make_join(plan, 0).footprint.charge, plan.lifetime)
     key, time = np.arange(ROWS) ** 2 % KEYS, first + step * np.arange(ROWS)
     columns = [pa.array(key), pa.array(time).view(pa.timestamp("us", "UTC"))]
+    if plan.near is not None:
+        columns.append(pa.array(key.astype(type(plan.near))))
     for stream, source in enumerate(plan.inputs):
         packing = Packing(stream, plan.labels, source.packed, source.time, shared)
         rows = pa.record_batch(columns, names=list(source.packed))

@@ -92,7 +92,8 @@ def _with_equal_keys(
 ) -> np.ndarray:
     """Return the results whose keys are really equal: equal hashes alone never make a result."""
     legs = [stream for stream, _ in plan.joins[join]]
-    if plan.inputs[legs[0]].exact or not len(rows) or (rows[0] < 0).any():
+    first = plan.inputs[legs[0]]
+    if first.exact or not first.keys or not len(rows) or (rows[0] < 0).any():
         return rows
     keys = [
         columns_of(plan.inputs[stream], streams[stream], plan.inputs[stream].keys, rows[:, leg])

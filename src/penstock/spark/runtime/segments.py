@@ -2,8 +2,8 @@
 
 The engine knows a row by its number. Rows that came together are one segment: their payload as a
 table, and beside it a few NumPy columns that the bucket reads itself. A row that the engine has
-dropped stays in its segment until all of that has expired, or until too many rows are dead and the
-segments are rebuilt from the live ones. Small segments are merged, so that there are few of them.
+dropped stays in its segment until all of that has expired, or until too many rows were dropped and
+the segments are rebuilt from the others. Small segments are merged, so that there are few of them.
 In the long run nothing here costs more than the rows that come and those that are asked for.
 """
 
@@ -36,11 +36,13 @@ class Segment:
     level: int  # how often it was merged
     newest: int = field(init=False)  # of the times, if there are any
     largest: int = field(init=False)  # of the sizes
+    nbytes: int = field(init=False)  # their sum
 
     def __post_init__(self) -> None:  # once, so that a micro-batch need not look at all rows
         time = self.columns.get("time", np.zeros(0, np.int64))
         object.__setattr__(self, "newest", int(time.max(initial=np.iinfo(np.int64).min)))
         object.__setattr__(self, "largest", int(self.size.max(initial=0)))
+        object.__setattr__(self, "nbytes", int(self.size.sum()))
 
     def __len__(self) -> int:
         return len(self.size)
@@ -87,6 +89,11 @@ class Segments:
             at = stop
 
     @property
+    def nbytes(self) -> int:
+        """About how many bytes the payloads of all rows take, live or not."""
+        return sum(part.nbytes for part in self.parts)
+
+    @property
     def payload(self) -> pa.Table:
         """The payloads of all rows, in the order of their numbers."""
         tables = [part.payload for part in self.parts]
@@ -97,9 +104,9 @@ class Segments:
         columns = [part.size if name == "size" else part.columns[name] for part in self.parts]
         return np.concatenate([np.zeros(0, kind), *columns])
 
-    def drop(self, is_dead: Callable[[Segment], bool]) -> None:
-        """Drop the segments that are dead as a whole."""
-        self.parts = [part for part in self.parts if not is_dead(part)]
+    def drop(self, is_over: Callable[[Segment], bool]) -> None:
+        """Drop the segments whose rows have all expired."""
+        self.parts = [part for part in self.parts if not is_over(part)]
 
     def values(self, name: str, number: np.ndarray) -> np.ndarray:
         """Return the values of a NumPy column, or of `size`, of some rows."""
@@ -182,7 +189,7 @@ def is_sparse(rows: int, live: int) -> bool:
 
 def _can_merge(parts: list[Segment]) -> bool:
     """Tell whether segments are of one level and not too large together."""
-    rows, size = sum(map(len, parts)), sum(int(part.size.sum()) for part in parts)
+    rows, size = sum(map(len, parts)), sum(part.nbytes for part in parts)
     same = all(part.level == parts[0].level for part in parts)
     return same and rows <= LARGEST and size <= LARGEST_BYTES
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...engine.ledger import Ledger, decode
-from ...engine.shares import split_budget
+from ...engine.ledger import Ledger, decode, split_budget
 from ...kernel.shape import Joins
 from ..plan import JoinPlan
 from .labels import bucket_of

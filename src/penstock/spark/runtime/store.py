@@ -75,38 +75,24 @@ def seal(header: bytes, parts: Sequence[bytes | memoryview]) -> bytes:
 def decode(blob: bytes) -> Stored:
     """Return the state of a binary, or say why it cannot be one."""
     view = memoryview(blob)
-    length, of_parts, total = _check_prefix(view)
-    header_bytes = _header(view, length)
-    body = view[PREFIX.size + length :]
-    if total != len(view) or zlib.crc32(body) != of_parts:
+    if len(view) < PREFIX.size or bytes(view[:8]) != MAGIC:
+        raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
+    _, version, length, *written = PREFIX.unpack_from(view)
+    if version != FORMAT:
+        raise BadState(
+            f"the checkpoint has state of format {version}, this Penstock reads format {FORMAT}; "
+            "restart with the version that wrote it, or use another checkpoint"
+        )
+    head, body = view[PREFIX.size :][:length], view[PREFIX.size + length :]
+    if written != [zlib.crc32(head), zlib.crc32(body), len(view)]:
         raise BadState(DAMAGED)
-    header = json.loads(header_bytes)
+    header = json.loads(bytes(head))
     arrays = {
         name: np.frombuffer(body[at : at + size], _from_text(kind)).reshape(shape)
         for name, kind, shape, at, size in header["arrays"]
     }
     payloads = [from_ipc(body[at : at + size]) for at, size in header["payloads"]]
     return Stored(header["fingerprint"], arrays, payloads, header["totals"])
-
-
-def _check_prefix(view: memoryview) -> tuple[int, int, int]:
-    """Return the header's length, the checksum of the parts and the length of the whole."""
-    if len(view) < PREFIX.size or bytes(view[:8]) != MAGIC:
-        raise BadState("the state of a bucket was not written by Penstock; use another checkpoint")
-    _, version, length, _, of_parts, total = PREFIX.unpack_from(view)
-    if version != FORMAT:
-        raise BadState(
-            f"the checkpoint has state of format {version}, this Penstock reads format {FORMAT}; "
-            "restart with the version that wrote it, or use another checkpoint"
-        )
-    return length, of_parts, total
-
-
-def _header(view: memoryview, length: int) -> bytes:
-    header = bytes(view[PREFIX.size : PREFIX.size + length])
-    if zlib.crc32(header) != PREFIX.unpack_from(view)[3]:
-        raise BadState(DAMAGED)
-    return header
 
 
 def _dtype(dtype: np.dtype) -> Any:
