@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""Tables and numbers for the terminal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,3 +20,16 @@ def figures_table(title: str, names: Sequence[str], caption: str = "", **look: A
     for name in names[1:]:
         made.add_column(name, justify="right", no_wrap=True)
     return made
+
+
+def short(number: float) -> str:
+    """Return a number in seven characters.
+
+    >>> short(12_345), short(1_234_567), short(98_765_432_100)
+    ('12,345', '1.23 M', '98.8 G')
+    """
+    for unit in ("", " k", " M", " G", " T"):
+        if number < 999.5 or (not unit and number < 100_000):
+            return f"{number:.3g}{unit}" if unit else f"{number:,.0f}"
+        number /= 1000
+    return f"{number:,.0f} P"

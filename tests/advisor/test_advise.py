@@ -122,9 +122,13 @@ def test_a_few_keys_that_make_most_results_are_told(made):
     assert few_keys(replace(made, hot_pairs=0.5)) == ""
 
 
-def test_rate_and_auto_are_tried_like_the_others():
-    for problem in ("joining", "caching"):
-        assert {"rate", "auto"} <= set(tried_by_advise(problem))
+@pytest.mark.parametrize("problem", ["joining", "caching"])
+def test_rate_and_auto_are_tried(problem):
+    assert {"rate", "auto"} <= set(tried_by_advise(problem))
+
+
+@pytest.mark.slow
+def test_rate_and_auto_find_what_their_curves_say():
     side, key, time = streams(rows=6000)
     made = advise(side, key, time, target=0.6, tried=("fifo", "rate", "auto"))
     curves = {curve.policy: curve for curve in made.curves}

@@ -1,13 +1,15 @@
-"""Run every online policy without the optional packages: `python engines.py [block]`.
+"""Run every online policy without the optional packages: `python engines.py [block [POLICY ...]]`.
 
 With `block` an import hook hides them; without it they must not be installed.
 """
 
+import os
 import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 
+LENGTH = 120 if os.environ.get("NUMBA_DISABLE_JIT") else 600  # plain Python fits models slowly
 OPTIONAL = ("matplotlib", "ortools", "scipy", "statsmodels")
 
 
@@ -34,18 +36,21 @@ def main():
     import_module("penstock.spark")
 
     random = np.random.default_rng(1)
-    time = np.arange(600)
+    time = np.arange(LENGTH)
     streams = {  # HEEB fits each family of models to what suits it
-        "trend": time // 2 + random.integers(-3, 4, 600),
-        "walk": np.cumsum(random.integers(-2, 3, 600)),
-        "stationary": random.integers(0, 20, 600),
-        "seasonal": np.rint(20 * np.sin(time / 20) + random.normal(0, 2, 600)).astype(np.int64),
+        "trend": time // 2 + random.integers(-3, 4, LENGTH),
+        "walk": np.cumsum(random.integers(-2, 3, LENGTH)),
+        "stationary": random.integers(0, 20, LENGTH),
+        "seasonal": np.rint(20 * np.sin(time / 20) + random.normal(0, 2, LENGTH)).astype(np.int64),
     }
     streams["auto"] = streams["ar1"] = streams["seasonal"]
     specs = [(p, p.name, "trend") for p in (*policies.known(), policies.AUTO) if p.name != "heeb"]
     heeb = policies.named("heeb")
     specs += [(heeb, f"heeb:model={family}", family) for family in streams]
+    wanted = sys.argv[2:]
     for policy, spec, stream in specs:
+        if wanted and spec not in wanted:
+            continue
         key = streams[stream]
         if "joining" in policy.problems:
             join = Join(spec, 10, within=50)

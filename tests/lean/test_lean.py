@@ -20,9 +20,17 @@ def run(*command, **options):
 
 
 def test_every_online_policy_runs_without_the_optional_packages():
-    done = run(sys.executable, str(HERE / "engines.py"), "block")
+    plainly = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = run(sys.executable, str(HERE / "engines.py"), "block", env=plainly)
     assert done.returncode == 0, done.stderr
     assert {"lru", "rate", "auto", "heeb:model=seasonal"} <= set(done.stdout.splitlines())
+
+
+def test_policies_are_compiled_without_the_optional_packages():
+    few = ["lru", "heeb:model=seasonal"]
+    done = run(sys.executable, str(HERE / "engines.py"), "block", *few)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == few
 
 
 @pytest.mark.parametrize(

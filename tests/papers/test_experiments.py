@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from papers import experiments
-from papers.experiments import Lab, output
+from papers.experiments import Lab, Rows, output
+from papers.experiments.gdj_03 import _check_tuned
 from papers.experiments.heeb_flowexpect import flow_expect, gain
-from papers.experiments.recordings import levels, traffic, updates, walks
+from papers.experiments.precision_02 import _cheapest, _crossing, _power
+from papers.experiments.recordings import averaged, levels, traffic, updates, walks
 from papers.experiments.streams import at_hand, replay_streams
 from papers.experiments.validity import Query, arrivals, exact, results
 from tests.marks import long, some
@@ -118,3 +120,34 @@ def test_an_update_is_a_second_in_which_the_value_changed():
 @pytest.mark.skipif(not at_hand("network"), reason="no netflow data; set PENSTOCK_DATA")
 def test_the_highest_level_is_the_papers():
     assert levels().max() == pytest.approx(5200)
+
+
+def test_costs_are_means_over_the_seeds_of_the_queries():
+    def work(cell):
+        return {"cost": 10 * cell["x"] + cell["seed"]}
+
+    class Here(Lab):
+        def sweep(self, work, cells):
+            return Rows(cell | work(cell) for cell in cells)
+
+    found = averaged(Here(), work, [{"x": 1}, {"x": 2}])
+    assert found == [{"x": 1, "cost": 11}, {"x": 2, "cost": 21}]
+
+
+def test_widths_are_read_off_between_those_measured():
+    """P_vr = 1 / W^2 and P_qr = W / 200 cross, and cost least, at the cube root of 200."""
+    widths = np.geomspace(2, 16, 25)
+    rows = Rows(
+        {"fixed": w, "p_vr": w**-2, "p_qr": w / 200, "cost": w**-2 + w / 100} for w in widths
+    )
+    assert _power(rows, "p_vr", (4, 10)) == pytest.approx(-2)
+    assert _power(rows, "p_qr", (4, 10)) == pytest.approx(1)
+    assert _crossing(rows) == pytest.approx(200 ** (1 / 3), rel=1e-6)
+    assert _cheapest(rows) == pytest.approx(200 ** (1 / 3), rel=0.02)
+
+
+def test_a_percentile_that_is_not_the_best_stops_the_experiment():
+    curves = {("synthetic", 1): {0.05: 0.997, 0.5: 1.0}}
+    _check_tuned(["synthetic"], curves)
+    with pytest.raises(ValueError, match=r"TUNED has 0\.05 for synthetic"):
+        _check_tuned(["synthetic"], {("synthetic", 1): {0.05: 0.9, 0.5: 1.0}})

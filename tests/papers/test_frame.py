@@ -4,7 +4,8 @@ import pytest
 
 from papers import experiments
 from papers.experiments import ALL, Experiment, Found, Lab, choose, judge, page, reproduce
-from papers.experiments.frame import FAILS, HOLDS, IN_PART
+from papers.experiments.frame import FAILS, HOLDS, IN_PART, Ratio, beside, ratio
+from papers.experiments.lab import Rows
 from papers.experiments.runner import missing_data
 from penstock.errors import BadInput
 
@@ -30,6 +31,29 @@ def test_a_claim_holds_in_all_cases_in_part_or_not():
     assert judge("c", many, "ours").ours == "ours; not: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
     with pytest.raises(ValueError, match="nothing is known"):
         judge("c", [], "ours")
+
+
+def test_a_lead_counts_where_it_is_larger_than_the_difference_of_runs():
+    # Differences 1, 2 and 3 over a mean of 10: deviation 0.1, t of two degrees of freedom 9.92.
+    found = ratio([11, 12, 13], [10, 10, 10])
+    assert found.mean == pytest.approx(1.2)
+    assert found.error == pytest.approx(9.92 * 0.1 / 3**0.5, rel=1e-3)
+    assert not found.above()
+    assert not found.below()
+    assert ratio([12.0, 12.1, 11.9], [10, 10, 10]).above(1.1)
+    assert ratio([12.0, 12.1, 11.9], [10, 10, 10]).below(1.3)
+    # What varies from run to run in both alike is no error.
+    assert ratio([10, 20, 40], [5, 10, 20]) == Ratio(2.0, pytest.approx(0))
+    assert ratio([3], [2]) == Ratio(1.5, 0.0)
+    assert ratio([1] * 40, [1] * 40).mean == 1
+    with pytest.raises(ValueError, match="paired, got 2 and 1"):
+        ratio([1, 2], [1])
+
+
+def test_runs_are_paired_by_their_number():
+    rows = Rows({"p": p, "run": n, "x": x} for p, n, x in (("a", 1, 40), ("a", 0, 2), ("b", 0, 1)))
+    rows.append({"p": "b", "run": 1, "x": 20})
+    assert beside(rows, "x", {"p": "a"}, {"p": "b"}) == Ratio(2.0, pytest.approx(0))
 
 
 def test_names_are_unique_and_every_figure_of_the_papers_is_there():

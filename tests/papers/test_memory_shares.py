@@ -63,7 +63,7 @@ def test_the_dead_leave_their_places_to_the_others():
     for name in ("rand", "flowexpect"):
         r, s = memory_shares(trace, name, 6, first=48, models=drift_models(**options))
         assert r == 0
-        assert 0.9 < s <= 1  # when two die at once, one place waits for the next newcomer
+        assert 0.9 < s <= 1  # when two expire at once, one place waits for the next newcomer
 
 
 def test_a_stream_that_lags_holds_less():

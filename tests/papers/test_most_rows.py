@@ -89,6 +89,7 @@ def test_a_memory_for_all_matches_all(rows, together):
     assert most_rows(*columns(rows), budget=40, together=together) == len(matched)
 
 
+@pytest.mark.slow
 @given(
     rows=streams(most=60),
     name=st.sampled_from(["rand", "lru", "fifo"]),

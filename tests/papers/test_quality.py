@@ -117,7 +117,7 @@ def test_what_a_folder_knows_counts_and_the_rest_is_missing(tmp_path):
     text = "\n".join(map(json.dumps, lines)) + '\n{"cell": "ha'
     (tmp_path / "cells.jsonl").write_text(text)
     found = gather(tmp_path, planned, quick=False)
-    assert (found.shares, found.missing) == ([], {"join: zipf": 1})  # who is the best is open
+    assert (found.shares, found.missing) == ([], {"join: zipf": 1})  # the best is not known
     found = gather(tmp_path, [*planned[:2], JOIN | {"policy": "auto"}], quick=False)
     assert [(each.policy, each.whole, each.after) for each in found.shares] == [("lru", 0.5, 1.0)]
     assert found.missing == {"join: zipf": 1}

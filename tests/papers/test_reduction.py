@@ -34,7 +34,7 @@ def make_state(setup, until):
 
 @jit
 def soonest(state, held, newcomer, now):
-    """Return who was to leave first, the newcomer included. All slots are in use."""
+    """Return the slot that was to leave first, or the newcomer. All slots are in use."""
     worst, least = REJECT, state.until[held.at[newcomer]["row"]]
     for slot in range(len(held.at) - 1):
         until = state.until[held.at[slot]["row"]]

@@ -180,7 +180,7 @@ def test_numbers_that_are_no_floats_are_bounded_by_their_neighbours(values, kind
     assert answered.within or any(map(is_rounded, values))
 
 
-def test_a_source_that_is_restored_knows_that_its_value_was_rounded():
+def test_a_restored_source_keeps_that_its_value_was_rounded():
     source = Source("a", 2**53 + 1, rule="static:width=0")
     source.subscribe("here", 0)
     again = Source.restore(source.save())

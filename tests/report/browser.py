@@ -28,9 +28,9 @@ PATIENCE = 120  # seconds, on a busy machine
 def missing() -> str:
     """Say what is not installed; empty if all is there."""
     if not any(map(shutil.which, BROWSERS)):
-        return "no Chromium; `scripts/chromium.sh` installs it where it may"
+        return "no Chromium; `make programs` installs it where it may"
     if not shutil.which("chromedriver"):
-        return "no chromedriver; `scripts/chromium.sh` installs it where it may"
+        return "no chromedriver; `make programs` installs it where it may"
     return ""
 
 

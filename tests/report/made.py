@@ -100,6 +100,7 @@ def join_sample(number, at, arrivals=1000.0, recall=0.93, before=None, **more):
         "batch": number,
         "seconds": seconds | {"triggerExecution": 1.5 + arrivals / 10_000},
         "rates": [arrivals, 1.5 * arrivals],
+        "waiting": 0,
         "recent": recent | {"gone": 2 * evicted, "arrivals": 2 * arrivals, "late": 2.0},
         "figures": figures | more,
     }

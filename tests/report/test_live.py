@@ -3,8 +3,12 @@
 import itertools
 import json
 import re
+import socket
+import struct
 import urllib.error
+import urllib.parse
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ from penstock.report.exposition import exposition
 from penstock.report.history import MOST, QueryHistory, read_histories
 from penstock.report.live import Watched, data_of, live_page, report_page
 from penstock.report.server import Server
+from tests.patience import until
 from tests.report.checker import Checker
 from tests.report.made import ABOUT, advice, course, lookup_sample, thin_sample
 from tests.report.made import join_sample as sample_of
@@ -57,6 +62,7 @@ def test_a_history_is_bounded_and_keeps_its_whole_course():
 
 def test_a_history_survives_a_restart_and_a_line_that_was_cut_off(tmp_path):
     path = tmp_path / "checkpoint" / "penstock" / "join.jsonl"
+    path.parent.parent.mkdir()
     before = course(count=MOST + 10, path=path)
     damage = ["[]", "7", '{"figures": 1}', '{"at": "x", "figures": {}}', "\x00\x7f", '{"at": 17']
     with path.open("a") as file:
@@ -70,6 +76,18 @@ def test_a_history_survives_a_restart_and_a_line_that_was_cut_off(tmp_path):
     again.add(after.samples[-1] | {"at": after.samples[-1]["at"] + 1})
     [read] = read_histories(str(tmp_path / "checkpoint"))
     assert (read.about["run"], len(read.samples)) == ("2", len(after.samples) + 1)
+
+
+def test_a_clock_that_was_set_back_drops_what_seems_to_come_later(tmp_path):
+    path = tmp_path / "penstock" / "join.jsonl"
+    made = course(count=10, path=path)
+    seen, times = made.samples, [each["at"] for each in made.samples]
+    made.add(made.samples[5] | {"batch": 77})
+    assert [each["at"] for each in made.samples] == times[:6]
+    assert len(seen) == 10  # a page that is drawn meanwhile reads on
+    [read] = read_histories(str(tmp_path))
+    assert read.samples == made.samples
+    assert read.samples[-1]["batch"] == 77
 
 
 def test_a_history_of_another_format_is_not_read(tmp_path):
@@ -96,6 +114,12 @@ def test_a_fall_of_recall_is_told_with_its_time_and_cause():
     assert sentences(course(count=40, fall=50)) == []
 
 
+def test_a_fall_on_another_day_is_told_with_its_day():
+    made = course(fall=50)
+    made.samples[-1]["at"] += 86_400
+    assert "at 22:25 on 2023-11-14: arrivals doubled" in sentences(made)[0]
+
+
 def test_the_advisors_curve_tells_what_budget_would_restore_recall():
     made = advice()
     curve = made.best
@@ -115,6 +139,14 @@ def test_what_else_needs_a_person():
     for each in slow.samples:
         each["rates"] = [1000.0, 800.0]
     assert "1,000 rows a second arrive and 800 are processed" in sentences(slow)[0]
+    slow.samples[-5]["waiting"], slow.samples[-1]["waiting"] = 10, 2510
+    assert "1,000 rows" in sentences(slow)[0]  # at times nothing waited
+    for number, each in enumerate(slow.samples):
+        each["waiting"] = 10_000 + 500 * number
+    assert "14,500 rows wait in Kafka, 2,000 more than at 22:14: " in sentences(slow)[0]
+    for each in slow.samples:
+        each.update(waiting=25_000 - each["waiting"], rates=[1000.0, 1000.0])
+    assert sentences(slow) == []  # a backlog that is worked off
     failed = course(count=10, state="failed", error="no space", ended=1_700_000_000.0)
     assert sentences(failed) == ["the query failed at 22:13: no space"]
     hot = course(count=10)
@@ -174,7 +206,8 @@ def test_every_metric_of_the_examples_is_served(file):
 def test_pages_are_small_and_show_keys_as_text():
     made = course(count=MOST)
     html = report_page([made])
-    assert len(html) < 300_000
+    assert len(html) < 180_000
+    assert len(report_page([made, every_kind()[1].history])) < 180_000
     assert len(live_page()) < 60_000
     assert len(json.dumps(data_of([Watched(made, made.samples[-1])], ""))) < 240_000
     assert "<script>alert" not in html
@@ -186,7 +219,7 @@ def test_pages_are_small_and_show_keys_as_text():
 
 def test_one_query_is_shown_at_length_and_all_in_short():
     made = every_kind()
-    first, other = data_of(made, ""), data_of(made, "thin/thin")
+    first, other = data_of(made, ""), data_of(made, "thin/thin/thin")
     assert [each["kind"] for each in first["queries"]] == ["join", "lookup", "thin"]
     assert first["chosen"]["kind"] == "join"
     assert other["chosen"]["name"] == "thin"
@@ -214,7 +247,7 @@ def status(url, **headers):
         return error.code
 
 
-def test_only_who_has_the_token_may_read(serve):
+def test_only_with_the_token_is_the_page_read(serve):
     server = serve(token=TOKEN)
     bare = server.url.partition("?")[0]
     assert status(server.url) == 200
@@ -231,11 +264,87 @@ def test_a_page_of_another_site_may_not_read(serve):
     assert status(server.url + "nothing") == 404
 
 
+def say(server, *lines):
+    """Send lines as they are, and return the first line of the answer."""
+    place = urllib.parse.urlsplit(server.url)
+    with socket.create_connection((place.hostname, place.port)) as client:
+        client.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1"))
+        return client.makefile().readline()
+
+
+def test_a_client_that_says_nonsense_or_goes_away_is_no_news(serve, capfd):
+    server = serve(every_kind())
+    local = "Host: 127.0.0.1"
+    assert "400" in say(server, "GET http://[/ HTTP/1.1", local)
+    assert "400" in say(server, "GET / HTTP/1.1", "Host: [")
+    assert "403" in say(server, "GET / HTTP/1.1")
+    assert "200" in say(server, "GET /data.json?query=%ff%00 HTTP/1.1", local)
+    place = urllib.parse.urlsplit(server.url)
+    for _ in range(3):
+        client = socket.create_connection((place.hostname, place.port))
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.sendall(b"GET /data.json HTTP/1.1\r\n")
+        client.close()  # with a reset
+    assert "200" in say(server, "GET / HTTP/1.1", local)
+    assert capfd.readouterr() == ("", "")
+
+
+def connected(server):
+    place = urllib.parse.urlsplit(server.url)
+    return socket.create_connection((place.hostname, place.port))
+
+
+def test_clients_that_only_wait_are_hung_up_on(serve, monkeypatch):
+    monkeypatch.setattr("penstock.report.server.LONGEST", 0.0)
+    with connected(serve()) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: 127.")
+        assert client.recv(1) == b""
+
+
+def test_more_clients_than_a_few_are_turned_away_until_others_have_gone(serve, monkeypatch):
+    monkeypatch.setattr("penstock.report.server.MOST", 2)
+    server = serve()
+    waiting = [connected(server) for _ in range(2)]
+    with connected(server) as third:
+        assert third.recv(1) == b""
+    for each in waiting:
+        each.close()
+
+    def answers():
+        with suppress(OSError):
+            return status(server.url) == 200
+
+    until(answers, "a place for another client")
+
+
+def test_what_fails_while_it_answers_is_told(serve, capfd):
+    server = serve([None])
+    assert status(server.url + "data.json") == 500
+    assert status(server.url) == 200
+    until(lambda: "AttributeError" in capfd.readouterr().err, "the traceback")
+
+
+def test_the_other_loopback(serve):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    server = serve(host="::1")
+    assert server.url.startswith("http://[::1]:")
+    assert status(server.url) == 200
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"host": 7}, "host must be a name or an address of this machine, got 7"),
+        ({"host": ""}, "host must be a name"),
+        ({"host": "nowhere.invalid", "token": TOKEN}, "cannot listen on nowhere.invalid:0: "),
+        ({"host": "ä" * 64, "token": TOKEN}, "cannot listen on .*: no such host"),
         ({"host": "0.0.0.0"}, "host='0.0.0.0' lets others .* needs token="),
-        ({"host": "0.0.0.0", "token": ""}, "token must be a text of at least 16 characters"),
+        ({"host": "0.0.0.0", "token": ""}, "token must be a text of at least 16 ASCII characters"),
+        ({"token": "schlüssel-für-alle-fälle"}, "ASCII"),  # no header could hold it
+        ({"token": "a token with\na second line"}, "ASCII"),
         ({"port": 70_000}, "port must be a whole number from 0 to 65535, got 70000"),
     ],
 )

@@ -68,6 +68,29 @@ def test_each_of_several_queries_can_be_chosen(window):
         server.stop()
 
 
+def test_the_state_of_a_query_with_a_long_name_is_seen_on_a_phone(window):
+    found = every_kind()
+    name = "</title><script>document.title = 'owned'</script>\x1b[31m" + "long-name-" * 30
+    found[0].history.about |= {"name": name}
+    server = Server(lambda: found, exposition)
+    try:
+        window.open(server.url, width=360)
+        until(lambda: window.text("h1") == name, "the query")
+        place = "#queries tbody td:nth-child(2)"
+        right = window.run(
+            "return document.querySelector(arguments[0]).getBoundingClientRect().right", place
+        )
+        assert window.text(place) == "needs a person"
+        frame = "const t = document.querySelector('#queries .tables');"
+        assert window.run(f"{frame} return t.scrollWidth - t.clientWidth") <= 0, "it is cut"
+        assert right <= 360
+        assert window.run("return document.documentElement.scrollWidth") <= 360
+        assert window.run("return document.title").startswith("</title><script>")
+        assert window.complaints() == []
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_report_fits_a_phone_and_a_desk(window, tmp_path, width):
     path = tmp_path / "report.html"

@@ -17,7 +17,7 @@ from tests.report.test_live import EXAMPLES, every_kind
 
 PROGRAMS = ("prometheus", "promtool")
 pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, PROGRAMS)), reason="no Prometheus; scripts/prometheus.sh installs it"
+    not all(map(shutil.which, PROGRAMS)), reason="no Prometheus; `make programs` installs it"
 )
 TOKEN = "a token of some length"
 
@@ -25,6 +25,14 @@ TOKEN = "a token of some length"
 def test_the_rules_are_sound():
     command = ["promtool", "check", "rules", str(EXAMPLES / "alerts.yml")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_names_and_units_are_those_of_the_conventions():
+    found = every_kind()
+    found[1].latest["figures"]["staleness_p99"] = 2.5
+    command = ["promtool", "check", "metrics"]
+    done = subprocess.run(command, input=exposition(found), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def config(target: str) -> str:
@@ -82,7 +90,7 @@ def test_a_real_prometheus_scrapes_the_monitor_and_alerts(tmp_path):
         )
         groups = prometheus.ask("rules")["groups"]
         rules = [rule for group in groups for rule in group["rules"]]
-        assert len(rules) == 7
+        assert len(rules) == 8
         until(
             lambda: (
                 {

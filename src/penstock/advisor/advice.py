@@ -1,17 +1,17 @@
 """The answer: which policy, how much memory, what more or less of it would give, in bytes too."""
 
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from math import ceil
 from typing import Any, Self
 
-from ..engine.footprint import SPARE, Line, cache_footprint, engine_line, join_footprint
+from ..engine.footprint import SPARE, engine_line, footprint
 from ..engine.join_kernel import Form
 from ..kernel.gains import PAIRS, ROWS
 from ..kernel.policy import CACHING, JOINING
 from ..kernel.shape import Shape
 from ..policies import AUTO, choose, families
 from .curves import Curve
+from .sample import Live
 
 EXACT = "fifo"  # stands for no policy at all, which remembers still less
 # Spark: what its own join takes for a row in memory, beside the payload, with the default state
@@ -22,29 +22,19 @@ PAYLOAD = 24  # bytes, where nothing is known of the rows
 NO_LIMIT = 1 << 60  # bytes
 
 
-@cache
-def _line(policy: str, problem: str, goal: str) -> Line:
-    return engine_line(choose(policy), None if problem == CACHING else _form(goal))
-
-
-def _form(goal: str) -> Form:
-    return Form(Shape(), 1, False, False, True, goal == ROWS)
-
-
 def held_bytes(
     rows: int, payload: float, problem: str, policy: str = EXACT, goal: str = PAIRS
 ) -> int:
     """Return what Penstock needs for so many rows."""
-    chosen = choose(policy)
+    chosen, form = choose(policy), None
+    if problem == JOINING:
+        form = Form(Shape(), 1, False, False, True, goal == ROWS)
     if chosen.policy is AUTO:  # which tries others in miniature
-        tried, scale = families(problem, True, problem == JOINING), max(1, rows)
-        if problem == JOINING:
-            split = bool(chosen.all_params["split"])
-            taken = join_footprint(NO_LIMIT, chosen, _form(goal), None, tried, split, scale)
-        else:
-            taken = cache_footprint(NO_LIMIT, chosen, None, tried, scale)
+        is_join = problem == JOINING
+        tried = families(problem, True, is_join, weighed=not is_join)
+        taken = footprint(NO_LIMIT, chosen, tried, form, scale=max(1, rows))
         return round(taken.fixed + rows * (taken.charge + payload))
-    line = _line(policy, problem, goal)
+    line = engine_line(chosen, form)
     return round(line.fixed + rows * (line.slot * SPARE + line.scale + payload))
 
 
@@ -72,6 +62,11 @@ class Streams:
     hottest: float  # the share of all results, or hits, that one key makes
     payload: float = PAYLOAD  # bytes of a row
     call: str = ""  # the code to paste, with {policy} and {budget}
+
+    @classmethod
+    def of_join(cls, name: str, rows: tuple[int, ...], keys: int, live: Live, **more: Any) -> Self:
+        """Return what advice for a join is about; `live`: the rows alive at a time."""
+        return cls(JOINING, name, rows, keys, live.mean, max(1, live.peak), 1.0, **more)
 
     @classmethod
     def of_references(cls, name: str, rows: int, keys: int, hottest: int, **more: Any) -> Self:

@@ -8,7 +8,7 @@ from functools import partial
 from math import ceil
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +24,10 @@ from ..profile.stream_profile import Progress
 from ..simulate.comparison import cores
 from ..simulate.scenario import check_within, read_within
 from ..simulate.tracefiles import File, read_lookup, read_pair, row_bytes
+from . import curves as drawing
 from .advice import PAYLOAD, Advice, Streams, held_bytes
 from .compiling import compiled_beside
-from .curves import (
-    BESIDE,
-    ROUGHLY,
-    STEEP,
-    Curve,
-    draw_curve,
-    fill,
-    grid,
-    middle,
-    refine,
-    rough,
-    upper,
-)
+from .curves import Curve
 from .draw import ERROR, WORK
 from .replay import Measured, replay_join, replay_lookup
 from .sample import JoinSample, Live, LookupSample, draw_join, draw_lookup
@@ -48,6 +37,24 @@ LEADERS = 2  # policies that are tried with many memories
 TEN = 10  # keys: where they make most of the results they decide recall
 FEWEST = 200  # results, or references: fewer say nothing
 FEW = 2000
+
+
+class Asked(NamedTuple):
+    """What advice is asked for; `advise_join` says what each part means."""
+
+    target: float = 0.95
+    goal: str = PAIRS
+    tried: Sequence[str] = ()
+    seed: int = 0
+    progress: Progress | None = None
+
+    def checked(self) -> "Asked":
+        """Return it, refusing a target that is no part of the results, and an unknown goal."""
+        if not isinstance(self.target, Real) or not 0 < float(self.target) <= 1:
+            raise BadInput(f"target must be above 0 and at most 1, got {self.target!r}")
+        if self.goal not in GOALS:
+            raise BadInput(f"goal must be 'pairs' or 'rows', got {self.goal!r}")
+        return self
 
 
 def advise_join(
@@ -87,61 +94,41 @@ def advise_join(
     >>> made.streams.peak, made.answer.policy, made.answer.rows < 300
     (501, 'prob', True)
     """
-    check_target(target)
-    check_goal(goal)
+    asked = Asked(target, goal, tried, seed, progress).checked()
     order = np.lexsort((side, time))
     side, key, time = np.asarray(side, np.int8)[order], key[order], time[order]
     check_streams(side, key, time, within, micro)
     sample, live = draw_join(side, key, time, within, work, error, seed, goal)
     keys, counts = np.unique(key, return_counts=True)
-    streams = Streams(
-        JOINING,
-        name,
-        tuple(np.bincount(side, minlength=2).tolist()),
-        len(keys),
-        live.mean,
-        live.peak,
-        1.0,
-        skew_of(counts),
-        sample.top(1),
-        payload,
-        call,
-    )
+    rows = tuple(np.bincount(side, minlength=2).tolist())
+    more: dict[str, Any] = {"skew": skew_of(counts), "payload": payload, "call": call}
+    streams = Streams.of_join(name, rows, len(keys), live, hottest=sample.top(1), **more)
     doubts = window_doubts(int(time[-1] - time[0]), within)
-    options: dict[str, Any] = {"target": target, "goal": goal, "tried": tried, "seed": seed}
-    return from_join_sample(sample, streams, live, doubts, **options, progress=progress)
+    return from_join_sample(sample, streams, live, doubts, asked)
 
 
 def from_join_sample(
-    sample: JoinSample,
-    streams: Streams,
-    live: Live,
-    doubts: list[str],
-    *,
-    target: float,
-    goal: str,
-    tried: Sequence[str],
-    seed: int,
-    progress: Progress | None = None,
+    sample: JoinSample, streams: Streams, live: Live, doubts: list[str], asked: Asked
 ) -> Advice:
     """Return the advice that a sample leads to, wherever it was drawn."""
     found = float((sample.exact / sample.worth).sum())
     _check_enough(found, "results", sample.whole)
     names = [
         each
-        for each in _chosen(tried, JOINING)
+        for each in _chosen(asked.tried, JOINING)
         if sample.within is not None or not policies.choose(each).policy.needs_window
     ]
     # What is alive in the sample differs a little from the whole: a memory is a part of what is.
     ratio = sample.live / live.mean if sample.live else 1.0
 
     def replay(policy: str, budget: float) -> Measured:
-        return replay_join(sample, policy, budget * ratio, seed, goal)
+        return replay_join(sample, policy, budget * ratio, asked.seed, asked.goal)
 
-    rows = grid(live.mean, live.peak)
-    with compiled_beside(names, JOINING, sample.weighted, goal):
-        cost = partial(_bytes, streams, goal)
-        curves = _curves(names, rows, 1.0, target, replay, cost, progress, beside=True)
+    rows = drawing.grid(live.mean, live.peak)
+    with compiled_beside(names, JOINING, sample.weighted, asked.goal):
+        cost = partial(_bytes, streams, asked.goal)
+        progress = asked.progress
+        curves = _curves(names, rows, 1.0, asked.target, replay, cost, progress, beside=True)
     sampled = {
         "rows": len(sample.key),
         "stretches": len(sample.parts),
@@ -151,7 +138,7 @@ def from_join_sample(
         "whole": sample.whole,
     }
     doubts = doubts + _few(found, "results")
-    return Advice(streams, target, curves, sampled, doubts, goal, sample.top(TEN))
+    return Advice(streams, asked.target, curves, sampled, doubts, asked.goal, sample.top(TEN))
 
 
 def advise_lookup(
@@ -174,7 +161,7 @@ def advise_lookup(
     >>> made.reached, 100 < made.answer.rows < 700
     (True, True)
     """
-    check_target(target)
+    asked = Asked(target, PAIRS, tried, seed, progress).checked()
     _check_enough(len(key), "references", True)
     keys, counts = np.unique(key, return_counts=True)
     if len(keys) == len(key):
@@ -183,22 +170,12 @@ def advise_lookup(
         )
     more: dict[str, Any] = {"skew": skew_of(counts), "payload": payload, "call": call}
     streams = Streams.of_references(name, len(key), len(keys), int(counts.max()), **more)
-    sample = draw_lookup(key, work, error, seed)
-    options: dict[str, Any] = {"target": target, "tried": tried, "seed": seed}
-    return from_lookup_sample(sample, streams, **options, progress=progress)
+    return from_lookup_sample(draw_lookup(key, work, error, seed), streams, asked)
 
 
-def from_lookup_sample(
-    sample: LookupSample,
-    streams: Streams,
-    *,
-    target: float,
-    tried: Sequence[str],
-    seed: int,
-    progress: Progress | None = None,
-) -> Advice:
+def from_lookup_sample(sample: LookupSample, streams: Streams, asked: Asked) -> Advice:
     """Return the advice that a sample of references leads to."""
-    doubts = _few(len(sample.key), "references")
+    doubts, target = _few(len(sample.key), "references"), asked.target
     goal = target
     if target > streams.most:
         goal = target * streams.most
@@ -211,13 +188,13 @@ def from_lookup_sample(
     ratio = float(sample.weight.sum() / streams.rows[0])
 
     def replay(policy: str, budget: float) -> Measured:
-        return replay_lookup(sample, policy, budget * ratio, seed)
+        return replay_lookup(sample, policy, budget * ratio, asked.seed)
 
-    names = _chosen(tried, CACHING)
-    rows = grid(streams.mean, streams.peak)
+    names = _chosen(asked.tried, CACHING)
+    rows = drawing.grid(streams.mean, streams.peak)
     with compiled_beside(names, CACHING, not sample.whole):
         cost = partial(_bytes, streams, PAIRS)
-        curves = _curves(names, rows, streams.most, goal, replay, cost, progress)
+        curves = _curves(names, rows, streams.most, goal, replay, cost, asked.progress)
     sampled = {
         "rows": len(sample.key),
         "weight": int(sample.weight.max()),
@@ -244,7 +221,7 @@ def _curves(
     that are slow are tried last, with the memory that the best of the others needs for the goal,
     and few others. Compiled code lets other threads run, so each core has a policy of its own.
     """
-    few, asked = rough(rows), itertools.count(1)
+    few, asked = drawing.rough(rows), itertools.count(1)
     slow = [name for name in names if name in SLOW and len(names) > len(SLOW)]
     quick = [name for name in names if name not in slow]
     most_asked = len(names) * (len(few) - 1) + LEADERS * (len(rows) - len(few))
@@ -261,18 +238,24 @@ def _curves(
 
     with ThreadPoolExecutor(cores()) as pool:
         # Those that take longest first, so that no core waits for the other in the end.
-        drawn = pool.map(lambda name: draw_curve(name, few, most, trial, beside), reversed(quick))
+        drawn = pool.map(
+            lambda name: drawing.draw_curve(name, few, most, trial, beside), reversed(quick)
+        )
         curves = list(drawn)[::-1]
         curves.sort(key=need)
-        needed = round(curves[0].rows_for(goal) or middle(few))
-        some = np.unique([few[0], needed, upper(few)]).tolist()
+        needed = round(curves[0].rows_for(goal) or drawing.middle(few))
+        some = np.unique([few[0], needed, drawing.upper(few)]).tolist()
         tried = [
-            pool.submit(draw_curve, name, few, most, trial, beside, some, ROUGHLY) for name in slow
+            pool.submit(drawing.draw_curve, name, few, most, trial, beside, some, drawing.ROUGHLY)
+            for name in slow
         ]
-        leaders = pool.map(lambda curve: fill(curve, rows, trial, STEEP, BESIDE), curves[:LEADERS])
+        leaders = pool.map(
+            lambda curve: drawing.fill(curve, rows, trial, drawing.STEEP, drawing.BESIDE),
+            curves[:LEADERS],
+        )
         curves[:LEADERS] = leaders
         curves = sorted([*curves, *(each.result() for each in tried)], key=need)
-        curves[:2] = pool.map(lambda curve: refine(curve, goal, replay), curves[:2])
+        curves[:2] = pool.map(lambda curve: drawing.refine(curve, goal, replay), curves[:2])
     if progress is not None:
         progress(most_asked, most_asked)
     return sorted(curves, key=need)
@@ -298,18 +281,6 @@ def skew_of(counts: Any, alike: Any = None) -> float | None:
     keys = len(counts) if alike is None else alike.sum()
     counts = np.sort(counts)[::-1] if alike is None else counts  # by rank
     return round(float(fit_zipf(counts, alike).exponent.value), 3) if keys > 2 else None
-
-
-def check_target(target: float) -> None:
-    """Refuse what is no part of the results."""
-    if not isinstance(target, Real) or not 0 < float(target) <= 1:
-        raise BadInput(f"target must be above 0 and at most 1, got {target!r}")
-
-
-def check_goal(goal: str) -> None:
-    """Refuse what a join cannot get the most of."""
-    if goal not in GOALS:
-        raise BadInput(f"goal must be 'pairs' or 'rows', got {goal!r}")
 
 
 def check_streams(
@@ -387,8 +358,7 @@ def advise_files(
     The files may be in any order. delay: how late rows may come on Spark, for the line to paste.
     """
     microseconds(delay, "delay")
-    check_target(options.get("target", 0.95))
-    check_goal(options.get("goal", PAIRS))
+    Asked(**options).checked()
     if within is not None:
         check_within(within)
     with _named_on():
@@ -409,7 +379,7 @@ def advise_files(
 
 def advise_references(events: File, on: str, time: str | None, **options: Any) -> Advice:
     """Say how much memory a cache needs for the keys of a file."""
-    check_target(options.get("target", 0.95))
+    Asked(**options).checked()
     with _named_on():
         trace = read_lookup(events, key=on, time=time, sort=True)
     call = lookup_call(_split(on))

@@ -13,17 +13,8 @@ from numpy.typing import NDArray
 from ..kernel.gains import PAIRS
 from ..numeric import Floats, Ints
 from ..simulate.optimum import exact_results, first_matches
-from .draw import (
-    STEP,
-    WHOLE,
-    KeyTable,
-    Split,
-    Stretch,
-    choose_stretches,
-    plan,
-    plan_lookup,
-    weights_of,
-)
+from . import draw
+from .draw import STEP, WHOLE, KeyTable, Split, Stretch
 
 
 def may_be_kept(
@@ -267,12 +258,12 @@ def draw_join(
     """Return a sample of rows in (time, side) order, and how many are alive in the whole."""
     live = live_rows(time, within)
     table, number = key_table(side, key, time, within)
-    split, part = plan(table, live.mean, work, error, within, goal)
+    split, part = draw.plan(table, live.mean, work, error, within, goal)
     stretches = WHOLE
     if part < 1:
         rows, edges = np.histogram(time, min(BINS, max(1, int(time[-1] - time[0]))))
-        stretches = choose_stretches(edges, rows, part, live.mean, within, seed)
-    weight = weights_of(table, split, seed)[number]
+        stretches = draw.choose_stretches(edges, rows, part, live.mean, within, seed)
+    weight = draw.weights_of(table, split, seed)[number]
     hot = split.hot[number]
     inside = (weight > 0) & _inside(time, stretches)
     if (split.thin > 1).any():
@@ -305,7 +296,7 @@ def draw_lookup(key: Ints, work: int, error: float, seed: int) -> LookupSample:
     """Return a sample of references."""
     keys, number, rows = np.unique(key, return_inverse=True, return_counts=True)
     table = KeyTable(keys, rows, np.zeros(len(keys)))
-    split = plan_lookup(table, work, error)
-    weight = weights_of(table, split, seed)[number]
+    split = draw.plan_lookup(table, work, error)
+    weight = draw.weights_of(table, split, seed)[number]
     kept = np.flatnonzero(weight > 0)
     return lookup_sample(key[kept], weight[kept], split.hot[number[kept]])

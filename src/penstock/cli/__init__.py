@@ -1,22 +1,20 @@
 """The command line: arguments in, report out.
 
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
-to print that all commands share. Each command has a file; `simulate_command` has `policies` too,
-`profile_command` has `count`, `precision_command` rules simulated and replayed, and `mqtt_commands`
-the other commands of `precision`. `readings` reads what `source` publishes; `weather` is the data
-and the pictures of `demo precision`.
+to print that all commands share. The others are the commands, one or a few in a file:
+`simulate_command` has `policies` too, `profile_command` has `count`, `precision_command` rules
+simulated and replayed, and `mqtt_commands` the other commands of `precision`. `readings` reads what
+`source` publishes; `weather` is the data and the pictures of `demo precision`.
 """
 
 from .advise_command import advise
 from .demo_command import demo
-from .init_command import init
 from .mqtt_commands import broker, query, source
+from .pipeline_commands import init, run
 from .precision_command import precision
 from .profile_command import count, profile
 from .program import app, main
-from .reconcile_command import reconcile
-from .report_command import report
-from .run_command import run
+from .query_commands import reconcile, report
 from .simulate_command import policies, simulate
 from .warm_command import warm
 

@@ -38,11 +38,13 @@ def demo(
         )
     module = import_module(DEMOS[what])
     picture = None if module.NAME is None else where_to_draw(out, module.NAME)
-    made = module.run_demo(months)
+    report = module.run_demo(months)
     if picture is not None:
-        module.draw(made, picture)
+        module.draw(report, picture)
+        report["picture"] = str(picture)
+    report.pop("tracks", None)  # arrays, for the picture alone
     if as_json:
-        show_made(module.summarise(made, picture))
+        show_made(report)
     else:
         drawn = [] if picture is None else [f"Picture: {picture}"]
-        show_made(module.table(made), module.moral(made), *drawn)
+        show_made(module.table(report), module.moral(report), *drawn)

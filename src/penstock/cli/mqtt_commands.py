@@ -12,7 +12,7 @@ from .output import AsJson, flag, option, show_made
 from .precision_command import RuleOption
 
 if TYPE_CHECKING:
-    from ..precision.wire import Broker, CacheClient, Found
+    from ..precision.wire import CacheClient, Found
 
 NAMED = 5  # keys whose source is lost, in a sentence
 TOO_WIDE = 1  # the exit code of an answer that is wider than the query asks
@@ -70,7 +70,7 @@ def source(
 ) -> None:
     """Publish readings as intervals to an MQTT broker, and answer requests for exact values."""
     from ..precision import make_costs
-    from ..precision.wire import SourceClient
+    from ..precision.wire import SourceClient, find_broker
     from . import readings
 
     if command is not None and file is not None:
@@ -80,7 +80,10 @@ def source(
     else:
         lines = readings.from_file(file, key)
         lines = lines if every is None else readings.at_pace(lines, every)
-    where = _find(broker, user, password_file, ca, certificate, private_key)
+    where = find_broker(
+        broker, user=user, password_file=password_file,
+        ca=ca, certificate=certificate, private_key=private_key,
+    )  # fmt: skip
     costs = make_costs(cost_value, cost_query)
     first = next(lines, None)  # rejects a bad first line before anything is sent
     if first is None:
@@ -135,10 +138,13 @@ def query(
     """
     from ..errors import BadInput
     from ..precision import parse
-    from ..precision.wire import CacheClient
+    from ..precision.wire import CacheClient, find_broker
 
     pattern = parse(text)[1]  # rejects a bad query before anything is sent
-    where = _find(broker, user, password_file, ca, certificate, private_key)
+    where = find_broker(
+        broker, user=user, password_file=password_file,
+        ca=ca, certificate=certificate, private_key=private_key,
+    )  # fmt: skip
     with CacheClient(where, [pattern], patience=patience, root=root, timeout=timeout) as client:
         while True:
             found = client.ask(text)
@@ -153,16 +159,6 @@ def query(
             time.sleep(watch)
     if not found.answer.within:
         raise typer.Exit(TOO_WIDE)
-
-
-def _find(
-    address: str, user: str | None, password_file: str | None, *certificates: str | None
-) -> "Broker":
-    """Return the broker; certificates: those to trust, ours, and its private key."""
-    from ..precision.wire import find_broker
-
-    files: Any = dict(zip(("ca", "certificate", "private_key"), certificates, strict=True))
-    return find_broker(address, user=user, password_file=password_file, **files)
 
 
 def _summarise(text: str, found: "Found", client: "CacheClient") -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from ..errors import BadInput
 from .output import AsJson, FileArgument, following, option, show_made
 
 
@@ -42,12 +43,19 @@ def count(
     memory: Annotated[
         int | None, option("Largest number of keys held; chooses epsilon.", "M")
     ] = None,
+    window: Annotated[
+        str | None,
+        option("Count the last rows only: so many, or with --time a span such as '1 hour'.", "N"),
+    ] = None,
+    time: Annotated[str | None, option("The time column, for a window of time.", "COL")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the frequent keys of a file, with bounds on their counts."""
     from ..profile import frequent_keys
     from ..simulate.tracefiles import read_keys
 
-    rows = read_keys(file, key=key)
-    made = frequent_keys.count_keys(rows, Path(file).name, key, support, epsilon, memory)
+    if time is not None and window is None:
+        raise BadInput("time must be given with window, got time alone; add --window, a span of it")
+    rows = read_keys(file, key=key, time=time)
+    made = frequent_keys.count_keys(rows, Path(file).name, key, support, epsilon, memory, window)
     show_made(made if as_json else frequent_keys.table(made))

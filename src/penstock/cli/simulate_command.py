@@ -32,6 +32,9 @@ def simulate(
         ),
     ] = None,
     within: WithinOption = None,
+    near: Annotated[
+        float | None, option("Match values at most this far apart, not equal keys.", "EPS")
+    ] = None,
     layout: Annotated[
         str, option("One memory, or one for each side.", "unified|split")
     ] = "unified",
@@ -59,7 +62,7 @@ def simulate(
     page = None if html is None else where_to_write(html)
     source = choose_source(workload, trace, key=key, time=time, side=side, length=length)
     scenario = Scenario(
-        source, problem, memory, within, layout, warmup, seed, drop, distortion, goal
+        source, problem, memory, within, layout, warmup, seed, drop, distortion, goal, near
     )
     with following("simulating") as progress:
         made = compare(scenario, policy or (), runs, progress=progress)
@@ -75,7 +78,7 @@ def _table(made: "Comparison") -> "Table":
 
     from ..simulate.comparison import best_score, reached, summarise
     from ..simulate.player import HINDSIGHT
-    from ..terminal import figures_table
+    from ..terminal import figures_table, short
 
     report = summarise(made, rows=True)
     best = reached(best_score(report), report)
@@ -98,7 +101,7 @@ def _table(made: "Comparison") -> "Table":
             f"{score['recall']['mean']:.2%}",
             *([f"{score['matched']['recall']:.2%}" if "matched" in score else ""] if joins else []),
             ProgressBar(1, min(share, 1), bar, complete_style=colour, finished_style=colour),
-            _short(score["tuples_per_second"]),
+            short(score["tuples_per_second"]),
             *(f"{score['distortion'][measure]['mean']:.4f}" for measure in measures),
             style=style,
         )
@@ -109,9 +112,10 @@ def _title(report: dict[str, Any]) -> str:
     runs = "" if report["runs"] == 1 else f", {report['runs']} runs"
     warmup = f" ({report['warmup']:,} to warm up)" if report["warmup"] else ""
     drop = f", {report['drop']:.0%} dropped" if "drop" in report else ""
+    near = f", near {report['near']:g}" if "near" in report else ""
     goal = ", for rows" if report.get("goal") == "rows" else ""
     return (
-        f"{report['problem']} {report['workload']}{goal}: memory {report['memory']:,}, "
+        f"{report['problem']} {report['workload']}{near}{goal}: memory {report['memory']:,}, "
         f"length {report['length']:,}{warmup}{drop}{runs}"
     )
 
@@ -129,17 +133,6 @@ def _results(results: dict[str, float], runs: int) -> str:
     if runs == 1:
         return f"{results['mean']:,.0f}"
     return f"{results['mean']:,.1f} ± {results['std']:,.1f}"
-
-
-def _short(number: float) -> str:
-    """Return a speed in few figures.
-
-    >>> _short(24_534_351), _short(701_801), _short(950)
-    ('24.5 M', '702 k', '950')
-    """
-    if number >= 1e6:
-        return f"{number / 1e6:.1f} M"
-    return f"{number / 1e3:.0f} k" if number >= 1e3 else str(number)
 
 
 def policies(as_json: AsJson = False) -> None:

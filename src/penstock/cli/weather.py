@@ -25,12 +25,15 @@ DELTAS = (1.0, 8.0)  # °C: queries that need a precise answer, and queries that
 VARIATION = 0.5
 RULE = "settling"
 WIDTH_BY_HAND = 2.0  # °C
-BY_HAND = f"static:width={WIDTH_BY_HAND:g}"
+RULES = (RULE, f"static:width={WIDTH_BY_HAND:g}")
 STATION = "JFK"
 DAYS = 5  # that are shown, from the middle of the data
 HEADS = ("wanted\nwithin", "width of intervals", "sent", "asked", "messages", "per\nreading")
+COUNTED = ("sent", "asked", "messages")
 NAME = "value-and-interval.png"
 BACKGROUND, EDGE, INK, LEFT, FETCHED = "#cfe2f6", "#7fb0e6", "#1d1d1f", "#c5352b", "#e0a100"
+
+Report = dict[str, Any]
 
 
 class Track(NamedTuple):
@@ -44,45 +47,11 @@ class Track(NamedTuple):
     asked: np.ndarray  # bool: a query needed the exact value
 
 
-class RuleRun(NamedTuple):
-    """The cost of a rule for all sources together, and the track of one of them."""
+def run_demo(months: int = 12) -> Report:
+    """Run both rules on the temperatures of the first months.
 
-    rule: str
-    sent: int
-    asked: int
-    track: Track
-
-    @property
-    def messages(self) -> int:
-        """One for an interval that a source sends, two for a question and its answer."""
-        return self.sent + 2 * self.asked
-
-
-class Case(NamedTuple):
-    """Queries of one precision."""
-
-    delta: float
-    ours: RuleRun
-    by_hand: RuleRun
-    best_width: float  # of all fixed widths, chosen with hindsight
-    best_messages: int
-
-    @property
-    def wanted(self) -> str:
-        """The precision of the queries, as text."""
-        return f"±{self.delta / 2:g} °C"
-
-
-class WeatherDemo(NamedTuple):
-    """What the demonstration found."""
-
-    airports: list[str]
-    readings: int  # that are counted: the first tenth is not
-    cases: tuple[Case, ...]
-
-
-def run_demo(months: int = 12) -> WeatherDemo:
-    """Run both rules on the temperatures of the first months."""
+    `tracks` of the report are what is drawn: of each case ours, and the one by hand.
+    """
     path = nycflights_folder() / "weather.csv"
     read = read_readings(path, key="origin", value="temp", time="time_hour")
     hours = (read.time - read.time[0]) / 3600
@@ -90,21 +59,32 @@ def run_demo(months: int = 12) -> WeatherDemo:
     celsius = np.round((read.value - 32) / 1.8, 1)
     recorded = Recorded(hours[kept], read.source[kept], celsius[kept])
     first, station = datetime.fromtimestamp(read.time[0], UTC), read.labels.index(STATION)
-
-    def run(rule: str, workload: Workload) -> RuleRun:
-        found = replay(rule, workload, recorded, log=4 * len(recorded.time))
-        sent, asked = (round(rate * found.span) for rate in (found.p_vr, found.p_qr))
-        return RuleRun(rule, sent, asked, _track(recorded, station, first, found))
-
-    cases = []
+    cases, tracks = [], []
     for delta in DELTAS:  # the average of all airports, every hour
         workload = Workload(1.0, delta, VARIATION, query="avg", asked=len(read.labels), seed=1)
-        ours, by_hand = run(RULE, workload), run(BY_HAND, workload)
+        runs = [replay(rule, workload, recorded, log=4 * len(hours)) for rule in RULES]
+        tracks.append([_track(recorded, station, first, found) for found in runs])
         best = best_fixed(workload, recorded=recorded)
-        span = replay(BY_HAND, workload, recorded).span
-        cases.append(Case(delta, ours, by_hand, best.width, round(best.cost_rate * span)))
+        width = best.width if math.isfinite(best.width) else None
+        messages = round(best.cost_rate * runs[0].span)
+        fixed = {"width": width, "messages": messages}
+        cases.append({"delta": delta, "rules": list(map(_costs, RULES, runs)), "best_fixed": fixed})
     rows = len(recorded.time)
-    return WeatherDemo(read.labels, rows - rows // 10, tuple(cases))
+    return {
+        "sources": read.labels,
+        "shown": STATION,
+        "readings": rows - rows // 10,  # that are counted: the first tenth is not
+        "period_hours": 1,
+        "delta_variation": VARIATION,
+        "cases": cases,
+        "tracks": tracks,
+    }
+
+
+def _costs(rule: str, found: Simulated) -> dict[str, Any]:
+    """Return what a rule cost: one message for an interval sent, two for a question and answer."""
+    sent, asked = (round(rate * found.span) for rate in (found.p_vr, found.p_qr))
+    return {"rule": rule, "sent": sent, "asked": asked, "messages": sent + 2 * asked}
 
 
 def _track(recorded: Recorded, station: int, first: datetime, found: Simulated) -> Track:
@@ -124,93 +104,79 @@ def _track(recorded: Recorded, station: int, first: datetime, found: Simulated) 
     return Track(when, value, log["low"][last], log["high"][last], sent, asks > 0)
 
 
-def table(made: WeatherDemo) -> Table:
+def table(report: Report) -> Table:
     """Return the table of all runs."""
-    title = f"\nMessages for {made.readings:,} readings of three airports, a query every hour"
+    readings = report["readings"]
+    title = f"\nMessages for {readings:,} readings of three airports, a query every hour"
     caption = "one message for an interval that is sent, two for one that a query asks for"
     shown = figures_table(title, HEADS, caption, box=box.SIMPLE_HEAD, title_style="bold")
     shown.columns[0].justify, shown.columns[1].justify = "right", "left"
     shown.caption_justify = "left"
-    for case in made.cases:
-        rule, by_hand = "chosen by the rule", f"{_written(WIDTH_BY_HAND)}, set by hand"
-        shown.add_row(case.wanted, rule, *_cells(made, case.ours), style="bold green")
-        shown.add_row("", by_hand, *_cells(made, case.by_hand))
-        best = f"{_written(case.best_width)}, best with hindsight"
-        share = f"{case.best_messages / made.readings:.2f}"
-        shown.add_row("", best, "", "", f"{case.best_messages:,}", share, style="dim")
+    for case in report["cases"]:
+        best = case["best_fixed"]
+        names = "chosen by the rule", f"{_written(WIDTH_BY_HAND)}, set by hand"
+        rows = [
+            *zip((_wanted(case), ""), names, case["rules"], ("bold green", ""), strict=True),
+            ("", f"{_written(best['width'])}, best with hindsight", best, "dim"),
+        ]
+        for wanted, width, run, style in rows:
+            counts = [f"{run[name]:,}" if name in run else "" for name in COUNTED]
+            share = f"{run['messages'] / readings:.2f}"
+            shown.add_row(wanted, width, *counts, share, style=style)
     return shown
 
 
-def _cells(made: WeatherDemo, run: RuleRun) -> list[str]:
-    share = f"{run.messages / made.readings:.2f}"
-    return [f"{run.sent:,}", f"{run.asked:,}", f"{run.messages:,}", share]
+def _wanted(case: dict[str, Any]) -> str:
+    """Return the precision of the queries, as text."""
+    return f"±{case['delta'] / 2:g} °C"
 
 
-def _written(width: float) -> str:
-    if math.isinf(width):
+def _written(width: float | None) -> str:
+    if width is None:
         return "no copy at all"
     return f"{width:.1f} °C" if width else "0 (every change)"
 
 
-def moral(made: WeatherDemo) -> str:
+def moral(report: Report) -> str:
     """Return what the run showed, in words."""
 
     def than(messages: int, others: int) -> str:
         change = messages / others - 1
         return f"{abs(change):.0%} {'fewer' if change < 0 else 'more'}"
 
-    precise, loose = made.cases
-    first, second = (than(case.ours.messages, case.by_hand.messages) for case in made.cases)
-    best, other = (than(case.best_messages, case.ours.messages) for case in made.cases)
+    counts = [[each["messages"] for each in case["rules"]] for case in report["cases"]]
+    first, second = (than(*each) for each in counts)
+    best, other = (
+        than(case["best_fixed"]["messages"], ours)
+        for case, (ours, _) in zip(report["cases"], counts, strict=True)
+    )
+    precise, loose = map(_wanted, report["cases"])
     return (
         f"\nThe same rule ({RULE}) keeps narrow intervals where queries are strict and wide ones "
-        f"where they are not: {first} messages than the width set by hand within {precise.wanted}, "
-        f"and {second} messages within {loose.wanted}. The best fixed width, which differs between "
+        f"where they are not: {first} messages than the width set by hand within {precise}, "
+        f"and {second} messages within {loose}. The best fixed width, which differs between "
         f"the two and is known only afterwards, would have taken {best} and {other}."
     )
-
-
-def summarise(made: WeatherDemo, picture: Path) -> dict[str, Any]:
-    """Return everything that the demonstration found, for JSON."""
-    cases = []
-    for case in made.cases:
-        rules = [
-            {"rule": run.rule, "sent": run.sent, "asked": run.asked, "messages": run.messages}
-            for run in (case.ours, case.by_hand)
-        ]
-        width = case.best_width if math.isfinite(case.best_width) else None
-        best = {"width": width, "messages": case.best_messages}
-        cases.append({"delta": case.delta, "rules": rules, "best_fixed": best})
-    return {
-        "sources": made.airports,
-        "shown": STATION,
-        "readings": made.readings,
-        "period_hours": 1,
-        "delta_variation": VARIATION,
-        "picture": str(picture),
-        "cases": cases,
-    }
 
 
 # ------------------------------------------------------------ the picture
 
 
-def draw(made: WeatherDemo, path: Path) -> None:
+def draw(report: Report, path: Path) -> None:
     """Draw a row for each precision: our rule, and beside it the width set by hand."""
     figure = need("matplotlib.figure", "a picture").Figure(figsize=(11, 6.4), layout="constrained")
-    grid = figure.subplots(len(made.cases), 2, sharex=True, sharey="row")
-    for row, case in zip(grid, made.cases, strict=True):
-        for axes, run in zip(row, (case.ours, case.by_hand), strict=True):
-            _draw_run(axes, run.track)
-            whose = "Width chosen by the rule"
-            whose = whose if run is case.ours else f"{_written(WIDTH_BY_HAND)} set by hand"
+    grid = figure.subplots(len(report["cases"]), 2, sharex=True, sharey="row")
+    whose = "Width chosen by the rule", f"{_written(WIDTH_BY_HAND)} set by hand"
+    for row, case, tracks in zip(grid, report["cases"], report["tracks"], strict=True):
+        for axes, run, track, name in zip(row, case["rules"], tracks, whose, strict=True):
+            _draw_run(axes, track)
             title = (
-                f"{whose}; average wanted within {case.wanted}\n"
-                f"{run.messages:,} messages for {made.readings:,} readings of three airports"
+                f"{name}; average wanted within {_wanted(case)}\n{run['messages']:,} messages for "
+                f"{report['readings']:,} readings of three airports"
             )
             axes.set_title(title, loc="left", size=10, color=INK)
         row[0].set_ylabel("°C")
-        _limit(row[0], case.ours, case.by_hand)
+        _limit(row[0], tracks)
     title = f"What a cache knows of the temperature at {STATION}: an interval, not a point"
     figure.suptitle(title, x=0.01, ha="left", size=14, weight="bold")
     handles, labels = grid[0][1].get_legend_handles_labels()
@@ -239,11 +205,10 @@ def _draw_run(axes: Any, track: Track) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _limit(axes: Any, *runs: RuleRun) -> None:
+def _limit(axes: Any, tracks: list[Track]) -> None:
     """Show all readings, and of very wide intervals as much as leaves the readings visible."""
-    values = runs[0].track.value
+    values = tracks[0].value
     room = 0.6 * float(np.ptp(values))
-    low = min(float(run.track.low.min()) for run in runs)
-    high = max(float(run.track.high.max()) for run in runs)
-    low, high = max(low, float(values.min()) - room), min(high, float(values.max()) + room)
+    low = max(min(track.low.min() for track in tracks), values.min() - room)
+    high = min(max(track.high.max() for track in tracks), values.max() + room)
     axes.set_ylim(low - 0.5, high + 0.5)

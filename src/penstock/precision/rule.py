@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import register_jitable
 
+from ..kernel.options import own_parameters
 from ..numeric import check_number
 
 ABOVE, BELOW, ASKED, SPOKE = 0, 1, 2, 3
@@ -115,9 +116,7 @@ class Rule:
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        signature = inspect.signature(self.make, eval_str=True)
-        parameters = dict(list(signature.parameters.items())[1:])  # the first one is the costs
-        object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "parameters", own_parameters(self.make))
 
 
 class Tuned(NamedTuple):

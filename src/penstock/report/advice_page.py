@@ -3,28 +3,18 @@
 from html import escape
 from typing import Any
 
-from ..advisor import Advice, Curve
-from ..advisor.words import (
-    MEASURES,
-    WHAT,
-    both,
-    doubts,
-    facts,
-    few_keys,
-    headline,
-    measured,
-    what_counts,
-)
+from ..advisor import Advice, Curve, words
+from ..advisor.words import MEASURES, WHAT
 from . import page, table
 
 
 def as_html(made: Advice) -> str:
     """Return the whole page."""
-    what, names = what_counts(made), [name for name, _ in made.by_measure()]
+    what, names = words.what_counts(made), [name for name, _ in made.by_measure()]
     title = f"Memory for {made.streams.name}"
-    said = "\n".join(f'<p class="doubt">{escape(each)}</p>' for each in doubts(made))
-    hint = f'<p class="note">{escape(few_keys(made))}</p>\n' if made.few_keys else ""
-    value, answer = round(1000 * made.target), f"{headline(made)} {both(made)}".strip()
+    said = "\n".join(f'<p class="doubt">{escape(each)}</p>' for each in words.doubts(made))
+    hint = f'<p class="note">{escape(words.few_keys(made))}</p>\n' if made.few_keys else ""
+    value, answer = round(1000 * made.target), f"{words.headline(made)} {words.both(made)}".strip()
     body = f"""{hint}{said}
 <div class="target"><label for="target">Target, {escape(what)}</label>
 <input id="target" type="range" min="10" max="1000" step="5" value="{value}">
@@ -69,14 +59,15 @@ def _bands(made: Advice) -> str:
 def _facts(made: Advice) -> str:
     lines = [
         f'<tr><td>{escape(what)}</td><td class="value">{escape(value)}</td></tr>'
-        for what, value in facts(made)
+        for what, value in words.facts(made)
     ]
     return f'<table class="facts">{"".join(lines)}</table>'
 
 
 def _figures(made: Advice) -> str:
     return "".join(
-        _table(curves, f"{measured(made, name)} by memory") for name, curves in made.by_measure()
+        _table(curves, f"{words.measured(made, name)} by memory")
+        for name, curves in made.by_measure()
     )
 
 

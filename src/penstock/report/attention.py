@@ -37,9 +37,14 @@ def attention(history: QueryHistory, advice: Advice | None = None) -> list[Said]
     return found
 
 
-def clock(at: float) -> str:
-    """Return a time of day as people write it, in UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M")
+def clock(at: float, now: float | None = None) -> str:
+    """Return a time of day as people write it, in UTC; with the day if that is not today.
+
+    >>> clock(1_700_000_000), clock(1_700_000_000, now=1_700_090_000)
+    ('22:13', '22:13 on 2023-11-14')
+    """
+    when, today = datetime.fromtimestamp(at, UTC), datetime.fromtimestamp(now or at, UTC)
+    return when.strftime("%H:%M" if when.date() == today.date() else "%H:%M on %Y-%m-%d")
 
 
 def _recall_fell(samples: Sequence[Sample], advice: Advice | None) -> Iterator[Said]:
@@ -61,7 +66,8 @@ def _recall_fell(samples: Sequence[Sample], advice: Advice | None) -> Iterator[S
     why = _why(before, now)
     factor = budget_factor(advice, now["figures"], was["recall"], is_now["recall"])
     way_out = f"; {factor:.1f} times the budget would restore it" if factor else ""
-    said = f"recall fell from {was['recall']:.2f} to {is_now['recall']:.2f} at {clock(fell['at'])}"
+    said = f"recall fell from {was['recall']:.2f} to {is_now['recall']:.2f}"
+    said += f" at {clock(fell['at'], now['at'])}"
     yield Said(fell["at"], f"{said}{why}{way_out}")
 
 
@@ -117,12 +123,21 @@ def _late(samples: Sequence[Sample], _: Advice | None) -> Iterator[Said]:
 
 
 def _falls_behind(samples: Sequence[Sample]) -> Iterator[Said]:
-    last = [each["rates"] for each in samples[-LAST:]]
-    if len(last) == LAST and all(into > SLOW * done > 0 for into, done in last):
-        into, done = last[-1]
-        at = samples[-LAST]["at"]
-        said = f"{into:,.0f} rows a second arrive and {done:,.0f} are processed since {clock(at)}"
-        yield Said(at, f"{said}: the query falls behind")
+    last = samples[-LAST:]
+    if len(last) < LAST:
+        return
+    since = clock(last[0]["at"], last[-1]["at"])
+    waiting = [each.get("waiting") or 0 for each in last]
+    if min(waiting) > 0 and waiting[-1] > waiting[0]:  # the rates of bounded micro-batches agree
+        said = (
+            f"{waiting[-1]:,} rows wait in Kafka, {waiting[-1] - waiting[0]:,} more than at {since}"
+        )
+    elif all(into > SLOW * done > 0 for into, done in (each["rates"] for each in last)):
+        into, done = last[-1]["rates"]
+        said = f"{into:,.0f} rows a second arrive and {done:,.0f} are processed since {since}"
+    else:
+        return
+    yield Said(last[0]["at"], f"{said}: the query falls behind")
 
 
 def _unfound(samples: Sequence[Sample], _: Advice | None) -> Iterator[Said]:

@@ -1,6 +1,7 @@
 """The figures of queries as Prometheus reads them. Needs `pip install penstock[monitor]`."""
 
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ..extras import need
@@ -67,7 +68,7 @@ LOOKUP = (
     Metric("retries_total", "retries", "Queries that were sent again."),
     Metric("expired_rows_total", "expired", "Rows that became older than ttl."),
     *BUDGETED,
-    Metric("staleness_seconds", "staleness", "Age of the rows at serving.", "quantile"),
+    Metric("staleness_seconds", "staleness", "Age of the rows at serving.", "percentile"),
 )
 THIN = (
     Metric("readings_total", "readings", "Readings that came."),
@@ -85,6 +86,7 @@ QUERY = (
         "processed",
         "Rows that the last micro-batch processed a second.",
     ),
+    Metric("waiting_rows", "waiting", "Rows in Kafka that no micro-batch has read."),
     Metric("last_batch_timestamp_seconds", "at", "When the last micro-batch with figures ended."),
 )
 METRICS = {"join": JOIN, "lookup": LOOKUP, "thin": THIN}
@@ -103,29 +105,23 @@ def _figures(sample: Sample) -> dict[str, Any]:
         "policy_buckets": in_force.get("buckets"),
         "policy_scores": in_force.get("scores"),
         "staleness": {
-            "0.5": totals.get("staleness_p50"),
-            "0.99": totals.get("staleness_p99"),
+            "50": totals.get("staleness_p50"),
+            "99": totals.get("staleness_p99"),
         },
         "sent": {kind: totals.get(kind) for kind in SENT},
         "seconds": sample["seconds"],
         "at": sample["at"],
         "came": came,
         "processed": processed,
+        "waiting": sample.get("waiting"),
     }
 
 
 def exposition(watched: Sequence[Watched]) -> bytes:
     """Return the figures of some queries in Prometheus' text format."""
-    client = need("prometheus_client", "the monitor")
     core = need("prometheus_client.core", "the monitor")
-
-    class Collector(client.registry.Collector):  # type: ignore[name-defined]
-        def collect(self) -> Iterator[Any]:
-            yield from _families(core, watched)
-
-    registry = client.CollectorRegistry(auto_describe=False)
-    registry.register(Collector())
-    return bytes(client.generate_latest(registry))
+    registry = SimpleNamespace(collect=lambda: _families(core, watched))
+    return bytes(need("prometheus_client", "the monitor").generate_latest(registry))
 
 
 def _families(core: Any, watched: Sequence[Watched]) -> Iterator[Any]:

@@ -1,9 +1,9 @@
 """The course of a query's figures: bounded, the older ones further apart, kept in a small file.
 
 A sample is what one progress report said: `at` (seconds since 1970), `batch`, `seconds` (the parts
-of the micro-batch), `rates` (rows a second, in and processed), `recent` (recall with its interval
-over about the last minute, of a join) and `figures` (totals, as `penstock.spark.metrics` names
-them).
+of the micro-batch), `rates` (rows a second, in and processed), `waiting` (rows that the sources
+hold and no micro-batch has read; None if they do not tell), `recent` (recall with its interval over
+about the last minute, of a join) and `figures` (totals, as `penstock.spark.metrics` names them).
 """
 
 import json
@@ -36,8 +36,13 @@ class QueryHistory:
             self.about = before | about
 
     def add(self, sample: Sample) -> None:
-        """Take a sample; where there are too many, every second one of the older half is left."""
-        self.samples.append(sample)
+        """Take a sample; where there are too many, every second one of the older half is left.
+
+        Those that are not older are dropped: the clock was set back.
+        """
+        older = [each for each in self.samples if each["at"] < sample["at"]]
+        self._written &= len(older) == len(self.samples)
+        self.samples = [*older, sample]  # as a whole: a page may be drawn meanwhile
         if len(self.samples) > MOST:
             old = MOST // 2
             self.samples = self.samples[:old:2] + self.samples[old:]
@@ -49,10 +54,10 @@ class QueryHistory:
             self.save()
 
     def save(self) -> None:
-        """Write the file anew; it is whole at any time."""
+        """Write the file anew; it is whole at any time. A checkpoint that was removed stays so."""
         if self._path is None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.parent.mkdir(exist_ok=True)
         lines = [
             json.dumps(each) for each in ({"about": self.about, "format": FORMAT}, *self.samples)
         ]

@@ -141,7 +141,7 @@
     }
   }
 
-  show(given);
+  show(given.live ? given : { ...given, chosen: given.views[0] });
   if (given.live) {
     ask();
     setInterval(() => { if (!document.hidden) ask(); }, EVERY);

@@ -52,7 +52,7 @@ def report_page(histories: Sequence[QueryHistory]) -> str:
     views = [_view(each) for each in found]
     data = {"live": False, "queries": [_line(each) for each in found], "views": views}
     title = f"History of {found[0].history.about['name']}"
-    return page(title, BODY, data | {"chosen": views[0]}, SCRIPTS)
+    return page(title, BODY, data, SCRIPTS)
 
 
 def data_of(watched: Sequence[Watched], chosen: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def data_of(watched: Sequence[Watched], chosen: str) -> dict[str, Any]:
 
 def _place(watched: Watched) -> str:
     about = watched.history.about
-    return f"{about['id']}/{about['kind']}"
+    return f"{about['id']}/{about['kind']}/{about['name']}"
 
 
 def _line(watched: Watched) -> dict[str, Any]:
@@ -238,11 +238,10 @@ def _held_card(figures: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _batch_card(sample: Sample) -> tuple[str, str, str]:
-    return (
-        "micro-batch",
-        f"{sample['seconds'].get(WHOLE, 0.0):.2f} s",
-        f"number {sample['batch']:,}",
-    )
+    waiting = sample.get("waiting")
+    rows = f", {waiting:,} rows wait" if waiting else ""
+    took = f"{sample['seconds'].get(WHOLE, 0.0):.2f} s"
+    return "micro-batch", took, f"number {sample['batch']:,}{rows}"
 
 
 def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:

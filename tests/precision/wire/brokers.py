@@ -12,7 +12,7 @@ from tests.patience import PATIENCE, until
 MOSQUITTO = shutil.which(
     "mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
 )
-NO_MOSQUITTO = "no mosquitto on the path: run scripts/mosquitto.sh, or install it"
+NO_MOSQUITTO = "no mosquitto on the path: run `make programs`, or install it"
 
 
 def free_port():

@@ -158,11 +158,6 @@ STATIC = Rule("static", "one width for good: the dead-band of the field", make_s
 # ------------------------------------------------------------ uncentred
 
 
-def start_uncentred(par: WidthPar) -> tuple[float, ...]:
-    """Return a memory of two equal sides."""
-    return par.width, par.width / 2, par.width / 2
-
-
 @hook
 def adapt_sides(par, memory, why, value, now, need, draw):
     """Widen the side that the value left; narrow both when a query asks."""
@@ -185,7 +180,7 @@ UNCENTRED = Rule(
     "uncentred",
     "an upper and a lower width, each adapted by itself",
     make_par,
-    start_uncentred,
+    lambda par: (par.width, par.width / 2, par.width / 2),
     adapt_sides,
     by_sides,
 )
@@ -200,11 +195,6 @@ def make_growing(
     """Check the parameters; with `drift` the power has no effect."""
     power = check_number("power", power, 0, above=True)
     return make_par(costs, alpha, width)._replace(power=power, drift=bool(drift))
-
-
-def start_growing(par: WidthPar) -> tuple[float, ...]:
-    """Return a memory of no updates."""
-    return par.width, 0.0, 0.0, 0.0, 0.0
 
 
 @hook
@@ -232,7 +222,7 @@ GROWING = Rule(
     "growing",
     "the width grows with time, or the interval drifts with the value",
     make_growing,
-    start_growing,
+    lambda par: (par.width, 0.0, 0.0, 0.0, 0.0),
     adapt,
     moving,
     on_update=average_rate,
@@ -246,11 +236,6 @@ GROWING = Rule(
 def make_majority(costs: Costs, alpha: float = 1.0, width: float = 1.0, r: int = 3) -> WidthPar:
     """Check the parameters."""
     return make_par(costs, alpha, width)._replace(r=check_count("r", r, 1))
-
-
-def start_majority(par: WidthPar) -> tuple[float, ...]:
-    """Return a memory without votes."""
-    return (par.width, 0.0, 0.0, 0.0) + (0.0,) * par.r
 
 
 @hook
@@ -268,7 +253,11 @@ def vote(par, memory, why, value, now, need, draw):
 
 
 MAJORITY = Rule(
-    "majority", "the last r refreshes vote on the width", make_majority, start_majority, vote
+    "majority",
+    "the last r refreshes vote on the width",
+    make_majority,
+    lambda par: (par.width, 0.0, 0.0, 0.0, *(0.0,) * par.r),
+    vote,
 )
 
 
@@ -286,11 +275,6 @@ class CountPar(NamedTuple):
 def make_exact(costs: Costs, x: int = 15) -> CountPar:
     """Check the parameters; the paper tries x from 3 to 45."""
     return CountPar(costs.query, costs.value, check_count("x", x, 1))
-
-
-def start_exact(par: CountPar) -> tuple[float, ...]:
-    """Return a memory without counts, of a value that is cached."""
-    return 0.0, 0.0, 0.0, 0.0
 
 
 @hook
@@ -327,7 +311,7 @@ EXACT = Rule(
     "exact",
     "an exact copy or none, by counts of reads and writes [WJH97]",
     make_exact,
-    start_exact,
+    lambda par: (0.0, 0.0, 0.0, 0.0),  # no counts, of a value that is cached
     on_update=count_write,
     on_read=count_read,
     rank=by_loss,
@@ -339,11 +323,6 @@ EXACT = Rule(
 def make_divergence(costs: Costs, k: int = 23) -> CountPar:
     """Check the parameters."""
     return CountPar(costs.query, costs.value, check_count("k", k, 1))
-
-
-def start_divergence(par: CountPar) -> tuple[float, ...]:
-    """Return a memory of no reads and no updates, of a copy that may not lag."""
-    return (0.0, 0.0, 0.0) + (0.0,) * (3 * par.size)
 
 
 @hook
@@ -407,7 +386,7 @@ DIVERGENCE = Rule(
     "divergence",
     "how many updates a copy may lag, from windows of reads and updates [HSW94]",
     make_divergence,
-    start_divergence,
+    lambda par: (0.0,) * (3 + 3 * par.size),  # no reads, no updates, no lag
     choose_lag,
     lagging,
     on_update=note_write,

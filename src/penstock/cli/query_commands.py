@@ -1,4 +1,4 @@
-"""`penstock reconcile`: find what a join with an archive has missed."""
+"""`penstock report` and `reconcile`: the history of a query, and what its join has missed."""
 
 import tempfile
 from pathlib import Path
@@ -6,7 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import AsJson, option, show_made
+from .output import AsJson, flag, option, show_made
+
+
+def report(
+    checkpoint: Annotated[
+        str, typer.Argument(help="The folder of a query's checkpoint.", metavar="CHECKPOINT")
+    ],
+    html: Annotated[Path, option("Where to write the page.", "PATH")] = Path("report.html"),
+) -> None:
+    """Draw what the monitor has kept of a query beside its checkpoint."""
+    from ..report import where_to_write
+    from ..report.history import read_histories
+    from ..report.live import report_page
+
+    target = where_to_write(html)
+    target.write_text(report_page(read_histories(checkpoint)), encoding="utf-8")
+    print(target)
 
 
 def reconcile(
@@ -20,16 +36,12 @@ def reconcile(
     until: Annotated[
         str | None, option("Go no further than this: 2026-05-01T00:00Z.", "TIME")
     ] = None,
-    append: Annotated[
-        bool, typer.Option("--append", help="Put missed results among the others.")
-    ] = False,
+    append: Annotated[bool, flag("--append", "Put missed results among the others.")] = False,
     left: Annotated[
         str | None, option("Files of the left input, if these are kept.", "PATH")
     ] = None,
     right: Annotated[str | None, option("Files of the right input.", "PATH")] = None,
-    form: Annotated[
-        str, typer.Option("--format", help="Of these files.", metavar="parquet|json|csv")
-    ] = "parquet",
+    form: Annotated[str, option("Of these files.", "parquet|json|csv", "--format")] = "parquet",
     memory: Annotated[str, option("What Spark may take.", "SIZE")] = "2g",
     as_json: AsJson = False,
 ) -> None:

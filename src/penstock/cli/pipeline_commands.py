@@ -1,13 +1,15 @@
-"""`penstock run`: a pipeline from a file."""
+"""`penstock run` and `init`: a pipeline from a file, and a commented one to begin with."""
 
+import json
 import os
 import signal
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,7 +67,10 @@ def _run(pipeline: Any, spark: Any, result: Any) -> Any:
     with _monitor(pipeline, spark), _ending() as ending:
         query = pipeline.start(result)
         _tell("Running; Ctrl-C ends it after the micro-batch.")
-        drive(query, ending, _lines(pipeline.name, query))
+        try:
+            drive(query, ending, _lines(pipeline.name))
+        except PenstockError as error:
+            raise pipeline.failed(str(error)) from error
         again = pipeline.options.get("checkpoint")
         done = "Ended" if ending() else "Done: all rows that were there are in"
         _tell(f"{done}; the next run goes on from {again}." if again else f"{done}.")
@@ -76,14 +81,18 @@ def _run(pipeline: Any, spark: Any, result: Any) -> Any:
 def _session(pipeline: Any) -> Iterator[Any]:
     """Start Spark, whose own words go to a log that stays only if something fails."""
     from ..spark.pipeline import CONSOLE
-    from ..spark.quiet import quiet_session
+    from ..spark.quiet import quiet_session, telling
 
     number, name = tempfile.mkstemp(prefix="penstock-", suffix=".log")
     os.close(number)
     # The console sink is Java's standard output.
     streams = (2,) if pipeline.sink["format"] == CONSOLE else (1, 2)
     try:
-        with quiet_session(Path(name), streams, **pipeline.settings) as spark:
+        with ExitStack() as ending:
+            with telling() as doing:
+                doing("starting Spark")
+                session = quiet_session(Path(name), streams, **pipeline.settings)
+                spark = ending.enter_context(session)
             yield spark
     except BadInput:
         os.unlink(name)
@@ -100,7 +109,8 @@ def _monitor(pipeline: Any, spark: Any) -> Iterator[None]:
         return
     from ..spark import monitor
 
-    watching = monitor(spark, **pipeline.monitor)
+    with pipeline.placed("monitor", pipeline.monitor):
+        watching = monitor(spark, **pipeline.monitor)
     _tell(f"Monitor: {watching.url}")
     try:
         yield
@@ -133,25 +143,27 @@ def _tell(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _lines(name: str, query: Any) -> Callable[[Any], None]:
+def _lines(name: str) -> Callable[[Any], None]:
     """Return what prints a line for each report: figures of the micro-batch, then of all."""
-    from ..spark.pipeline import columns_of, figures_of, short
+    from ..spark.pipeline import COLUMNS, cells_of
+    from ..terminal import short
 
     widths = (6, 7, 7, 8, 8, 8, 8, 7, 12)
-    printed = 0
+    printed, totals = 0, [""] * len(COLUMNS[name])
 
     def line(cells: Any) -> str:
         return " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths)).rstrip()
 
     def told(progress: Any) -> None:
-        nonlocal printed
+        nonlocal printed, totals
         if printed % HEADER == 0:
-            _tell(line(("batch", "rows", "rows/s", "took", *columns_of(name))))
+            _tell(line(("batch", "rows", "rows/s", "took", *COLUMNS[name])))
         printed += 1
         took = progress["durationMs"].get("triggerExecution", 0) / 1000
         rows = progress["numInputRows"]
         speed = short(rows / took) if took else "-"
-        _tell(line((progress["batchId"], short(rows), speed, f"{took:.2f} s", *figures_of(query))))
+        totals = cells_of(progress) or totals
+        _tell(line((progress["batchId"], short(rows), speed, f"{took:.2f} s", *totals)))
 
     return told
 
@@ -223,3 +235,54 @@ def _agreed(as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         return False
     return typer.confirm("Start with these?", default=True)
+
+
+# ------------------------------------------------------------ an example
+
+NAME = "pipeline.toml"
+ROWS, FILES = 10_000, 5  # of each source: rows in a file, and files
+START = 1_800_000_000_000_000  # microseconds: January 2027
+GAP = 10_000  # microseconds between two rows, so that a file is 100 seconds
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(help="Where it is written.", metavar="[FOLDER]")
+    ] = Path(),
+) -> None:
+    """Write a commented pipeline that runs as it is, and the files that it reads."""
+    for name in (NAME, "views", "clicks"):
+        if (folder / name).exists():
+            raise BadInput(f"{folder / name} is there already; choose another folder")
+    try:
+        _write_files(folder)
+        (folder / NAME).write_bytes(files(__package__).joinpath(NAME).read_bytes())
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written to: {error.strerror}") from None
+    print(f"Wrote {folder / NAME}, and files in {folder / 'views'} and {folder / 'clicks'}.")
+    print(f"Next: penstock run {folder / NAME} --check")
+
+
+def _write_files(folder: Path) -> None:
+    """Write views as Parquet, and clicks, a fifth as many, as JSON: a few customers make most."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    random = np.random.default_rng(1)
+    for name in ("views", "clicks"):
+        (folder / name).mkdir(parents=True)
+    for number in range(FILES):
+        customer = (2_000 * random.random(ROWS) ** 3).astype(np.int64)
+        at = START + GAP * np.arange(number * ROWS, (number + 1) * ROWS)
+        times = pa.array(at, pa.timestamp("us", "UTC"))
+        page = pa.array([f"/page/{each}" for each in random.integers(0, 50, ROWS)])
+        table = pa.table({"customer": customer, "at": times, "page": page})
+        pq.write_table(table, folder / "views" / f"{number}.parquet")
+        clicking = random.permutation(customer)[: ROWS // 5].tolist()
+        when = [f"{np.datetime64(int(each), 'us')}Z" for each in at[::5]]
+        lines = [
+            json.dumps({"customer": buyer, "at": then, "button": "buy"})
+            for buyer, then in zip(clicking, when, strict=True)
+        ]
+        (folder / "clicks" / f"{number}.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
