@@ -15,6 +15,7 @@ from .gdj_07 import GDJ_7
 from .gdj_08 import GDJ_8
 from .gdj_09 import GDJ_9
 from .heeb_06 import HEEB_6
+from .heeb_07 import HEEB_7
 from .heeb_08 import HEEB_8
 from .heeb_09 import HEEB_9
 from .heeb_13 import HEEB_13
@@ -53,6 +54,7 @@ __all__ = [
 ALL: tuple[Experiment, ...] = (
     HEEB_FLOWEXPECT,
     HEEB_6,
+    HEEB_7,
     HEEB_8,
     HEEB_9,
     HEEB_13,

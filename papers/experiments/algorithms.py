@@ -16,16 +16,22 @@ SAME = "the same"
 ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "HEEB": (
         Algorithm(
-            "HEEB, L^exp (sections 4.3, 6.1)",
+            "HEEB, L^exp (sections 5.3, 6.1)",
             "`heeb:lifetime=12.5`, `heeb:alpha=N`, with the model given",
             "`heeb`: finds model and α while it runs",
             "src/penstock/policies/heeb.py",
         ),
         Algorithm(
-            "L^fixed, L^inf, L^inv (table 1)",
+            "L^fixed, L^inf, L^inv (section 5.3, table 1)",
             "`heeb:L=fixed`, `L=inf`, `L=inv`",
-            SAME + "; L is one for all tuples, not one for each",
+            SAME + "; L is one for all tuples",
             "src/penstock/policies/heeb_tables.py",
+        ),
+        Algorithm(
+            "L of each tuple (section 5.3), streams that depend on each other (section 7)",
+            "`printed_heeb`: L ends where a tuple expires; `lag=N,follows=P`: S follows R",
+            "none: one L for all, independent streams, as in the paper's case studies",
+            "papers/printed/heeb.py",
         ),
         Algorithm(
             "histogram HEEB (section 6.2)",
@@ -34,10 +40,10 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "papers/printed/hist.py, src/penstock/policies/hist.py",
         ),
         Algorithm(
-            "FLOWEXPECT (section 3)",
-            "`flowexpect`, in the simulator, for joins",
-            SAME + "; not for caching",
-            "src/penstock/simulate/flowexpect.py",
+            "FLOWEXPECT (section 4)",
+            "`flowexpect`, in the simulator, for joins; `FlowExpectCache` for caches",
+            SAME + ", for joins",
+            "src/penstock/simulate/flowexpect.py, papers/printed/flowexpect.py",
         ),
         Algorithm(
             "OPT-offline, LFD",
@@ -46,16 +52,28 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "src/penstock/simulate/optimum.py",
         ),
         Algorithm(
-            "dominance (section 4.1), reduction of caching to joining (section 2)",
+            "RAND, PROB, LIFE, LRU, LFU (section 8)",
+            "`rand`, `prob`, `life`, `lru`, `lfu`; tuples outside the window leave first",
+            SAME,
+            "src/penstock/policies/baselines.py, src/penstock/policies/frequency.py",
+        ),
+        Algorithm(
+            "ECB dominance (section 5.2), reduction of caching to joining (section 3.1)",
             "as theory",
             "none: no policy needs them",
             "papers/theory/dominance.py, papers/theory/reduction.py",
         ),
         Algorithm(
-            "AR(1) surface of 25 control points (section 6.1)",
-            "not made",
-            "H computed for each value",
-            "src/penstock/policies/heeb_tables.py",
+            "H from that of a step before or of another value (section 6.1, corollaries 3 to 5)",
+            "as theory",
+            "corollary 5, for trends; else tables",
+            "papers/theory/heeb.py, src/penstock/models/benefit.py",
+        ),
+        Algorithm(
+            "AR(1) surface of 25 control points (sections 6.1, 8)",
+            "`printed_surface`, for caches",
+            "41 x 81 points over five deviations, refined by splines",
+            "papers/printed/surface.py, src/penstock/models/benefit.py",
         ),
     ),
     "GDJ": (
@@ -66,10 +84,16 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "src/penstock/policies/gdj.py",
         ),
         Algorithm(
-            "credit for partial results, memory by average credit (section 4.3)",
-            "not made",
+            "credit for partial results of several streams (section 5.3.4 leaves it open)",
+            "`printed_gdj`, `printed_gdj:credit=both`",
             "a tuple earns when a whole result is found",
-            "src/penstock/policies/gdj.py",
+            "papers/printed/credit.py, src/penstock/policies/gdj.py",
+        ),
+        Algorithm(
+            "unified memory, memory by the average credit of each join (section 4.3)",
+            "`layout=unified`; `printed_shares`",
+            "unified by default",
+            "src/penstock/engine/join.py, papers/printed/credit.py",
         ),
         Algorithm(
             "AGE (section 3.2)",
@@ -93,7 +117,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "locality": (
         Algorithm(
             "LBA (algorithm 1)",
-            "`printed_lba`: T = W, h = 80, least squares in a warm-up, newcomer admitted",
+            "`printed_lba`: T = W, h = 80, least squares in a warm-up, newcomer admitted; "
+            "for caches too, T = memory",
             "`lba`: T by memory, h = 200, likelihood, learned throughout, newcomer competes",
             "papers/printed/lba.py, src/penstock/policies/lba.py",
         ),
@@ -112,11 +137,25 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         Algorithm(
             "lossy counting (algorithm 2), bounds on its space (section 4.2)",
             "`LossyCounter`, `papers/theory`",
-            SAME,
+            SAME + "; `WindowCounter` counts a sliding window",
+            "src/penstock/profile/lossy.py, papers/theory/lossy_space.py, "
+            "src/penstock/profile/windowed.py",
+        ),
+        Algorithm(
+            "ε for a memory (algorithm 3)",
+            "`m_to_epsilon` with `locality_entries`; as printed it does not end: after ε was too "
+            "small e1 and e2 are equal",
+            "`m_to_epsilon` with `steady_entries`, which needs no model",
             "src/penstock/profile/lossy.py, papers/theory/lossy_space.py",
         ),
         Algorithm(
             "entropy (definition 3)", "`conditional`", SAME, "src/penstock/profile/locality.py"
+        ),
+        Algorithm(
+            "theorem 1, lemma 4",
+            "as tests",
+            "none: no policy needs them",
+            "tests/papers/test_printed.py",
         ),
     ),
     "CLOCK": (
@@ -128,15 +167,15 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         ),
         Algorithm(
             "smallest-score extension, O(M) steps (section 3.2)",
-            "always",
+            "always: at most five steps a tuple",
             SAME,
             "src/penstock/policies/clock.py",
         ),
         Algorithm(
             "different increments for partial results (section 3.2)",
-            "not made",
+            "`printed_clock:part=0.5,full=1`",
             "a tuple earns when a whole result is found",
-            "src/penstock/policies/clock.py",
+            "papers/printed/credit.py, src/penstock/policies/clock.py",
         ),
         Algorithm(
             "random, FIFO, LRU, garbage collection (section 3.1)",

@@ -4,9 +4,9 @@ from typing import Any
 
 from papers import grid
 
-from .frame import Experiment, Found, judge, span
-from .gdj_03 import recalls
-from .lab import Lab
+from .frame import Experiment, Found, Ratio, beside, judge, span
+from .gdj_03 import short_names
+from .lab import Lab, Rows
 from .streams import replay_streams
 from .style import legend_below, lines
 
@@ -22,18 +22,25 @@ def run(lab: Lab) -> Found:
     cells = [
         cell | {"options": {"attributes": 2, "alphas": [0.0, skew], "pareto": pareto}}
         for pareto in (BURSTS, None)
-        for skew in skews
+        for skew in (skews if pareto else skews[:1])
         for cell in grid.product(
-            streams="skewed", run=range(lab.pick(3, 1)), **axes, policy=POLICIES
+            streams="skewed", run=range(lab.pick(10, 1)), **axes, policy=POLICIES
         )
     ]
-    rows = lab.sweep(replay_streams, cells)
+    rows = short_names(lab.sweep(replay_streams, cells))
     for row in rows:
         row["skew"] = row["options"]["alphas"][1]
-        row["bursts"] = row["options"]["pareto"] is not None
-    even = recalls(rows.where(bursts=False), "policy", "skew", "share")
-    rows = rows.where(bursts=True)
-    found = recalls(rows, "policy", "skew", "share")
+    calm_rows, rows = (
+        Rows(row for row in rows if (row["options"]["pareto"] is not None) == bursts)
+        for bursts in (False, True)
+    )
+
+    def leads(among: Rows, a: float) -> dict[float, Ratio]:
+        """Return how many times the results of PROB GDJ has, by the share of the memory."""
+        who = {"policy": "gdj"}, {"policy": "prob"}
+        return {s: beside(among.where(skew=a, share=s), "results", *who) for s in shares}
+
+    lead, calm = {a: leads(rows, a) for a in skews}, leads(calm_rows, skews[0])
     table = rows.means(["results", "recall"], "policy", "skew", "share")
     output = {(r["policy"], r["skew"], r["share"]): r["results"] for r in table}
 
@@ -49,9 +56,7 @@ def run(lab: Lab) -> Found:
             panel.set_ylim(bottom=0)
         legend_below(figure, panels[0])
 
-    lead = {(a, s): found["gdj", a, s] / found["prob", a, s] for a in skews for s in shares}
-    shown = "GDJ / PROB in a 20 % buffer: " + ", ".join(f"{a:g}: {lead[a, 0.2]:.2f}" for a in skews)
-    calm = {s: even["gdj", skews[0], s] / even["prob", skews[0], s] for s in shares}
+    shown = "GDJ / PROB in a 20 % buffer: " + ", ".join(f"{a:g}: {lead[a][0.2]}" for a in skews)
     verdicts = [
         judge(
             "both produce more output the more skew there is",
@@ -67,13 +72,14 @@ def run(lab: Lab) -> Found:
         ),
         judge(
             "where the skew is small PROB is better (without bursts)",
-            {f"{s:.0%}": each < 1 for s, each in calm.items()},
-            f"GDJ / PROB at a skew of {skews[0]:g} without bursts {span(calm.values())}, with them "
-            f"{span(lead[skews[0], s] for s in shares)}",
+            {f"{s:.0%}": each.below() for s, each in calm.items()},
+            f"GDJ / PROB at a skew of {skews[0]:g} without bursts "
+            + ", ".join(str(each) for each in calm.values())
+            + f", with them {span(each.mean for each in lead[skews[0]].values())}",
         ),
         judge(
             "where it is large GDJ is better",
-            {f"{a:g} at {s:.0%}": lead[a, s] > 1 for a in skews for s in shares if a >= 1},
+            {f"{a:g} at {s:.0%}": lead[a][s].above() for a in skews for s in shares if a >= 1},
             shown,
         ),
     ]

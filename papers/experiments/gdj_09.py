@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from .frame import Experiment, Found, judge
+from .frame import Experiment, Found, Verdict, judge
 from .gdj_03 import gdj_for, two_streams
 from .lab import Lab
 from .streams import replay_streams
@@ -45,6 +45,7 @@ def run(lab: Lab) -> Found:
         legend_below(figure, panels.flat[0])
 
     verdicts = [verdict for name in names for verdict in _verdicts(name, curves)]
+    verdicts.append(_by_size(lab))
     note = f"Along a line drop rates rise from 0, on the right, to {100 * rates[-1]:g} %."
     return Found(table, draw, verdicts, [note], (9.0, 6.0))
 
@@ -57,6 +58,11 @@ def _verdicts(name: str, curves: dict) -> list:
         > p["recall"]
         for measure in MEASURES
         for p in prob
+    }
+    over = {
+        g["drop"]: g["recall"] / f["recall"]
+        for g, f in zip(gdj, fifo, strict=True)
+        if g["drop"] <= 0.5
     }
     return [
         judge(
@@ -78,12 +84,36 @@ def _verdicts(name: str, curves: dict) -> list:
             f"at {sum(better.values())} of {len(better)} distortions of PROB",
         ),
         judge(
+            f"{name}: with at most half dropped GDJ finds more than FIFO with as much dropped",
+            {f"drop rate {drop:.0%}": each > 1 for drop, each in over.items()},
+            "GDJ / FIFO " + ", ".join(f"{each:.2f} at {drop:.0%}" for drop, each in over.items()),
+        ),
+        judge(
             f"{name}: as the drop rate goes to 80 % the methods behave like FIFO (within 5 %)",
             {p: abs(ends[p][1]["recall"] / fifo[-1]["recall"] - 1) < 0.05 for p in ends},
             f"recall FIFO {fifo[-1]['recall']:.3f}, "
             + ", ".join(f"{p.upper()} {ends[p][1]['recall']:.3f}" for p in ends),
         ),
     ]
+
+
+def _by_size(lab: Lab) -> Verdict:
+    """Judge how distorted GDJ's results are by the size of the buffer, with nothing dropped."""
+    shares = (0.1, 0.4, 0.8)
+    cells = [
+        arrivals | {"share": share, "distortion": True, "policy": gdj_for(arrivals["streams"])}
+        for arrivals in two_streams(lab)
+        for share in shares
+    ]
+    rows = lab.sweep(replay_streams, cells)
+    names = list(dict.fromkeys(rows.column("streams")))
+    sse = {n: [rows.where(streams=n, share=s).mean("sse") for s in shares] for n in names}
+    return judge(
+        "GDJ's bias is more pronounced in smaller buffers, negligible in large ones (SSE)",
+        {n: each == sorted(each, reverse=True) for n, each in sse.items()},
+        f"in buffers of {', '.join(f'{s:.0%}' for s in shares)}: "
+        + "; ".join(f"{n} {', '.join(f'{e:.4f}' for e in each)}" for n, each in sse.items()),
+    )
 
 
 def at_distortion(points: list[dict[str, Any]], limit: float, measure: str) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import ALL, html
 from .algorithms import table
-from .frame import FAILS, HOLDS, IN_PART
+from .frame import FAILS, HOLDS, IN_PART, spaced
 
 NAME, HTML = "reproduction.md", "reproduction.html"
 MARKS = {HOLDS: "**holds**", IN_PART: "*in part*", FAILS: "**does not hold here**"}
@@ -112,7 +112,7 @@ def _section(record: dict[str, Any], images: str) -> str:
         "|---|---|---|",
     ]
     lines += [
-        f"| {_cell(v['claim'])} | {MARKS[v['verdict']]} | {_cell(v['ours'])} |"
+        f"| {_cell(spaced(v['claim']))} | {MARKS[v['verdict']]} | {_cell(v['ours'])} |"
         for v in record["verdicts"]
     ]
     small = ["This is the small version of `--quick`."] if record["quick"] else []

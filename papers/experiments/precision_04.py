@@ -99,7 +99,7 @@ def note() -> str:
     found = levels()
     quiet = int((np.ptp(found, axis=0) < QUIET).sum())
     return (
-        f"{said} It is {len(found):,} s long, the paper's two hours, and {quiet} of the"
+        f"{said} It is {len(found):,} s long, where the paper's is two hours, and {quiet} of the"
         f" {found.shape[1]} hosts never span {QUIET} K: so it shows how rules compare on many quiet"
         " values and a few busy ones, and neither how they settle over hours nor how fifty busy"
         " values share a cache."

@@ -7,7 +7,7 @@ from papers import grid
 from .frame import Experiment, Found, judge
 from .lab import Lab
 from .precision_04 import note
-from .recordings import cache_recording, hosts_or_walks
+from .recordings import averaged, cache_recording, hosts_or_walks
 from .style import lines, logarithmic
 
 RANGES = {0.5: "50 to 150 K", 1.0: "0 to 100 K"}  # by the variation of δ
@@ -29,7 +29,7 @@ def run(lab: Lab) -> Found:
         for cell in grid.product(**axes, rho=[1, 4], period=lab.pick([0.5, 1, 6], [1]))
         for alpha in alphas
     ]
-    table = lab.sweep(cache_recording, cells)
+    table = averaged(lab, cache_recording, cells)
     settings = list(dict.fromkeys((r["rho"], r["period"], r["variation"]) for r in table))
 
     def curve(rho: float, period: float, variation: float) -> tuple[list[Any], list[float]]:

@@ -8,7 +8,7 @@ from .frame import Experiment, Found, judge, span
 from .lab import Lab
 from .precision_04 import note
 from .precision_07 import RULE
-from .recordings import cache_recording, hosts_or_walks
+from .recordings import averaged, cache_recording, hosts_or_walks
 from .style import legend_below, lines
 
 SETTINGS = {10: (1, 50), 11: (4, 50), 12: (1, 20), 13: (4, 20)}  # figure: ρ, κ
@@ -42,7 +42,7 @@ def run(lab: Lab) -> Found:
         for cell in grid.product(**same, rho=rho, capacity=capacity, period=periods)
         for name, (rule, delta) in CURVES.items()
     ]
-    rows, why = lab.sweep(cache_recording, cells), _why(lab, periods)
+    rows, why = averaged(lab, cache_recording, cells), _why(lab, periods)
     cost = {(r["rho"], r["capacity"], r["name"], r["period"]): r["cost"] for r in rows}
 
     def draw(figure: Any) -> None:
@@ -126,7 +126,9 @@ def _top(lab: Lab, same: grid.Given, rho: float, delta: float) -> float:
     """Return the cost of MAX queries with τ_∞ = ∞ over that of exact caching."""
     rules = [CURVES[NEVER][0], CURVES[EXACT][0]]
     at = {"rho": rho, "capacity": 50, "period": 1, "delta": delta, "query": "max"}
-    ours, exact = lab.sweep(cache_recording, grid.product(**same, **at, rule=rules)).column("cost")
+    ours, exact = averaged(lab, cache_recording, grid.product(**same, **at, rule=rules)).column(
+        "cost"
+    )
     return float(ours / exact)
 
 
@@ -143,7 +145,7 @@ def _why(lab: Lab, periods: tuple[float, ...]) -> str:
             period=periods,
             rule=rules,
         )
-        cost = lab.sweep(cache_recording, cells).column("cost")
+        cost = averaged(lab, cache_recording, cells).column("cost")
         spans[data] = span(ours / exact for exact, ours in zip(cost[::2], cost[1::2], strict=True))
     return (
         "a copy that a read brings in is paid for again at the next change, after which there is "

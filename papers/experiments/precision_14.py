@@ -7,7 +7,7 @@ from papers import grid
 from .frame import Experiment, Found, judge, span
 from .lab import Lab
 from .precision_04 import note
-from .recordings import cache_updates, hosts_or_walks
+from .recordings import averaged, cache_updates, hosts_or_walks
 from .style import lines
 
 PERIODS = {1: "Figure 14: T_q = 1", 5: "Figure 15: T_q = 5"}
@@ -30,7 +30,7 @@ def run(lab: Lab) -> Found:
         for cell in grid.product(**same, period=list(PERIODS), delta=deltas)
         for rule in NAMES
     ]
-    table = lab.sweep(cache_updates, cells)
+    table = averaged(lab, cache_updates, cells)
     cost = {(r["period"], r["name"], r["delta"]): r["cost"] for r in table}
 
     def draw(figure: Any) -> None:

@@ -9,14 +9,16 @@ paper's precisions can be taken over, K for unit. Without the data: walks that p
 import functools
 import gzip
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
+from papers.grid import Given, Work
 from penstock.precision import Recorded, Workload, best_fixed, replay, simulate
 from penstock.precision.simulator import WalkSteps
 
-from .lab import data_folder
+from .lab import Lab, Rows, data_folder
 
 LOGS = tuple(f"netflow/zeek_wrccdc2018_{kind}.log.gz" for kind in ("dns", "ssl"))
 SOURCES = 50
@@ -29,6 +31,19 @@ def hosts_or_walks() -> str:
     """Return which recording there is."""
     there = all((data_folder() / log).exists() for log in LOGS)
     return "hosts" if there else "pauses"
+
+
+SEEDS = 3  # of the queries: which sources are asked, and how exactly
+
+
+def averaged(lab: Lab, work: Work, cells: list[Given]) -> Rows:
+    """Return cells with their mean cost over queries of several seeds."""
+    seeds = range(lab.pick(SEEDS, 1))
+    cost = lab.sweep(work, [cell | {"seed": n} for cell in cells for n in seeds]).column("cost")
+    return Rows(
+        cell | {"cost": fmean(cost[at * len(seeds) : (at + 1) * len(seeds)])}
+        for at, cell in enumerate(cells)
+    )
 
 
 def workload_of(given: dict[str, Any]) -> Workload:

@@ -26,8 +26,9 @@ TRADES, ORDERS = (f"twostream/pecj_stock_{kind}.csv.gz" for kind in ("trades_cj"
 WEATHER = "sensors/beijing_prsa_12stations_hourly.csv.gz"
 FLOWS = "netflow/zeek_wrccdc2018_ssl.log.gz"
 YEAR = 8760  # hours
-WITHIN = {"synthetic": 500, "stock": 1000, "one tape": 1000, "dew point": 200}
+WITHIN = {"synthetic": 500, "stock": 1000, "one tape": 1000, "dew point": 200, "stock, timed": 15}
 FILES = {
+    "stock, timed": (TRADES, ORDERS),
     "one tape": (TRADES,),
     "stock": (TRADES, ORDERS),
     "dew point": (WEATHER,),
@@ -52,8 +53,9 @@ def at_hand(*names: str) -> list[str]:
 def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
     """Join some streams under a policy, after a warm-up of two windows.
 
-    streams, length, run, options: which arrivals; `share` of the `within` + 1 tuples of each that
-    an exact join holds; policy, layout, drop; distortion: tell it too.
+    streams, length, run, options: which arrivals; `share` of the tuples that come in `within` + 1
+    time units on average, which is what an exact join holds; policy, layout, drop; distortion: tell
+    it too.
 
     >>> cell = {"streams": "synthetic", "length": 400, "within": 50, "share": 0.2, "policy": "prob"}
     >>> 0 < replay_streams(cell)["recall"] < 1
@@ -62,8 +64,9 @@ def replay_streams(given: dict[str, Any]) -> dict[str, Any]:
     told = json.dumps(given.get("options", {}))
     trace = _arrivals(given["streams"], given["length"], given.get("run", 0), told)
     within = given["within"]
-    memory = max(trace.streams, round(given["share"] * trace.streams * (within + 1)))
-    first = given.get("windows", 2) * within * trace.streams
+    rate = len(trace) / int(trace.time[-1] - trace.time[0] + 1)
+    memory = max(trace.streams, round(given["share"] * rate * (within + 1)))
+    first = round(given.get("windows", 2) * within * rate)
     terms = prepared(given["policy"], trace, within, first)
     measured = measure(
         trace,
@@ -98,6 +101,8 @@ def _arrivals(name: str, length: int, run: int, told: str) -> JoinTrace:
         return dealt(hosts(), 2, length)
     if name == "one tape":
         return dealt(column(TRADES, "key"), 2, length)
+    if name == "stock, timed":
+        return timed(length)
     r, s = stock() if name == "stock" else dew_points()
     rows = min(len(r), len(s), length)
     side, key, time = interleave([r[:rows], s[:rows]])
@@ -115,6 +120,18 @@ def dealt(keys: np.ndarray, streams: int, length: int) -> JoinTrace:
 def stock() -> tuple[np.ndarray, np.ndarray]:
     """Trades and orders, row by row; the row number is the time, for theirs is squeezed."""
     return column(TRADES, "key"), column(ORDERS, "key")
+
+
+def timed(length: int) -> JoinTrace:
+    """Trades and orders at their own times, of which many are equal; `length` of both together."""
+    key, time = (
+        np.concatenate([column(path, name) for path in (TRADES, ORDERS)])
+        for name in ("key", "eventTime")
+    )
+    trades = len(column(TRADES, "key"))
+    side = (np.arange(len(key)) >= trades).astype(np.int8)
+    order = np.argsort(time, kind="stable")[:length]
+    return JoinTrace(side[order], key[order], time[order], name="stock, timed")
 
 
 def dew_points() -> tuple[np.ndarray, np.ndarray]:

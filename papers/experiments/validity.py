@@ -55,16 +55,18 @@ class Need(NamedTuple):
 def replay_query(given: dict[str, Any]) -> dict[str, Any]:
     """Answer a query under a policy; return its recall, in all and under stress.
 
-    query, length: which; `share` of the largest memory that an exact join needs; policy; run.
+    query, length: which; `share` of the largest memory that an exact join needs, `more` times that;
+    policy; run, by which the viewers are drawn.
     The first third warms up. Stress: hours in which more rows arrive than on average.
 
     >>> cell = {"query": "tv", "length": 2000, "share": 0.5, "policy": "clock", "run": 0}
     >>> 0 < replay_query(cell)["recall"] <= 1
     True
     """
-    query = arrivals(given["query"], given["length"])
-    need = exact(given["query"], given["length"])
-    memory = max(2, round(given["share"] * int(need.held.max())))
+    of = given["query"], given["length"], given["run"] if given["query"] == "tv" else 0
+    query, need = arrivals(*of), exact(*of)
+    wanted = given["share"] * given.get("more", 1) * int(need.held.max())
+    memory = max(2, round(wanted))
     results(
         query, given["policy"], memory, given["run"], rows=PART
     )  # so that compiling is not timed
@@ -105,9 +107,9 @@ def results(
 
 
 @functools.lru_cache(maxsize=2)
-def exact(name: str, length: int) -> Need:
+def exact(name: str, length: int, run: int = 0) -> Need:
     """Return what an exact join of a query needs and finds."""
-    query = arrivals(name, length)
+    query = arrivals(name, length, run)
     rows = np.bincount(query.time // query.hour)
     over = np.arange(1, len(rows) + 1) * query.hour - 1  # the last moment of each hour
     held = np.cumsum(rows) - np.searchsorted(np.sort(query.end), over)  # came, and have not expired
@@ -115,9 +117,9 @@ def exact(name: str, length: int) -> Need:
 
 
 @functools.lru_cache(maxsize=2)
-def arrivals(name: str, length: int) -> Query:
+def arrivals(name: str, length: int, run: int = 0) -> Query:
     """Return the arrivals of a query: `length` readings, or sessions."""
-    return _wind(length) if name == "wind" else _tv(length)
+    return _wind(length) if name == "wind" else _tv(length, run)
 
 
 def _wind(length: int) -> Query:
@@ -137,8 +139,8 @@ def _wind(length: int) -> Query:
     return Query(side, key, step, last, who, hour=STEPS, together=True)
 
 
-def _tv(length: int) -> Query:
-    random = source(0, 0)
+def _tv(length: int, run: int) -> Query:
+    random = source(run, 0)
     popular = np.arange(1, CHANNELS + 1) ** -1.0
     start, end, channel = _programmes(random)
     begun = _starts(random, length, start)

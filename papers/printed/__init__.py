@@ -6,6 +6,13 @@ object for each stream, made from the trace. `NAMED` are those that a cell of a 
     printed_lba    locality, algorithm 1: T = W, h = 80, least squares, P and weights of a warm-up
     printed_hist   HEEB, section 6.2: two histograms of what departing tuples have brought
     printed_age    GDJ, section 5.1: AGE with the exact k of each value, computed offline
+    printed_clock  CLOCK, section 3.2: other increments for parts of results
+    printed_gdj    GDJ with credit for parts of results
+    printed_shares GDJ, section 4.3: memory for each join by its average credit
+    printed_heeb   HEEB with an L for each tuple, and for streams that are not independent
+    printed_surface  HEEB, section 8: an AR(1) surface of 25 control points, for caches
+
+FLOWEXPECT for caches is no policy of the engine: `flowexpect.FlowExpectCache`.
 """
 
 from typing import Any
@@ -14,10 +21,25 @@ from penstock.kernel.policy import Configured
 from penstock.simulate.traces import JoinTrace
 
 from .age import PRINTED_AGE, exact_ages
+from .credit import PRINTED_CLOCK, PRINTED_GDJ, PRINTED_SHARES
+from .heeb import PRINTED_HEEB
 from .hist import PRINTED_HIST
 from .lba import PRINTED_LBA, warmed_up
+from .surface import PRINTED_SURFACE
 
-NAMED = {policy.name: policy for policy in (PRINTED_AGE, PRINTED_HIST, PRINTED_LBA)}
+NAMED = {
+    policy.name: policy
+    for policy in (
+        PRINTED_AGE,
+        PRINTED_CLOCK,
+        PRINTED_GDJ,
+        PRINTED_HEEB,
+        PRINTED_HIST,
+        PRINTED_LBA,
+        PRINTED_SHARES,
+        PRINTED_SURFACE,
+    )
+}
 
 
 def prepared(policy: str, trace: JoinTrace, within: int | None, first: int) -> dict[str, Any]:

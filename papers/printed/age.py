@@ -99,7 +99,7 @@ def make_state(setup: Setup) -> PrintedAgeState:
 
 @jit
 def on_insert(state, held, slot, now):
-    place = np.searchsorted(state.keys, held.key[slot, 0])
+    place = min(np.searchsorted(state.keys, held.key[slot, 0]), len(state.keys) - 1)
     state.until[slot] = now + state.age[held.at[slot]["stream"], place]
     sets.add(state.members, slot)
 

@@ -9,6 +9,9 @@ with the column sums c of M^T, T = W. The tuple worth least is evicted, of equal
 expires sooner, and the newcomer always takes its place. h = 80, the upper end of what the paper
 calls sufficient (50 to 80).
 
+For a cache, of which the paper does not speak, a held row waits for references of its own stream:
+the same formula, with T the size of the memory (`warmed_up_cache`).
+
 Source: Li, Chang, Kollios and Bestavros, "Characterizing and Exploiting Reference Locality in Data
 Stream Applications" (ICDE 2006), sections 3.1, 3.2 and 4.1. A value that the warm-up has not seen
 has P = 0; the paper does not say.
@@ -23,7 +26,7 @@ from penstock.kernel import rng as rngs
 from penstock.kernel.jit import jit
 from penstock.kernel.members import expires_sooner, make_choose
 from penstock.kernel.pages import zeros
-from penstock.kernel.policy import JOINING, Policy, Setup
+from penstock.kernel.policy import CACHING, JOINING, Policy, Setup
 from penstock.policies.shared import discard_member
 from penstock.profile.locality import Weights, least_squares
 from penstock.profile.ranked import whole
@@ -61,15 +64,20 @@ class PrintedLbaState(NamedTuple):
 def warmed_up(trace: JoinTrace, within: int | None, first: int, h: int = H) -> list[Warmed]:
     """Fit the model to the rows before `first`, for each of the streams."""
     assert within is not None, "T is the window"
-    keys = np.unique(trace.key)
-    found = []
-    for stream in range(trace.streams):
-        past = trace.key[:first][trace.side[:first] == stream]
-        share = np.bincount(np.searchsorted(keys, past), minlength=len(keys)) / max(1, len(past))
-        weights = least_squares(whole(past), [min(h, len(past) // 3)])[0]
-        repeated, afresh = column_sums(weights, within)
-        found.append(Warmed(keys, share, repeated, afresh))
-    return found
+    keys, past = np.unique(trace.key), trace.key[:first]
+    streams = range(trace.streams)
+    return [_warmed(keys, past[trace.side[:first] == stream], within, h) for stream in streams]
+
+
+def warmed_up_cache(keys: np.ndarray, steps: int, first: int, h: int = H) -> Warmed:
+    """Fit the model to the references before `first`; T is `steps`."""
+    return _warmed(np.unique(keys), keys[:first], steps, h)
+
+
+def _warmed(keys: np.ndarray, past: np.ndarray, steps: int, h: int) -> Warmed:
+    share = np.bincount(np.searchsorted(keys, past), minlength=len(keys)) / max(1, len(past))
+    weights = least_squares(whole(past), [min(h, len(past) // 3)])[0]
+    return Warmed(keys, share, *column_sums(weights, steps))
 
 
 def column_sums(weights: Weights, steps: int) -> tuple[np.ndarray, float]:
@@ -90,8 +98,8 @@ def column_sums(weights: Weights, steps: int) -> tuple[np.ndarray, float]:
 
 def make_state(setup: Setup) -> PrintedLbaState:
     """Return an empty buffer; `setup.models` are what `warmed_up` returns."""
-    models = setup.models
-    assert models is not None, "the warm-up comes first"
+    assert setup.models is not None, "the warm-up comes first"
+    models = [each or setup.models[-1] for each in setup.models]  # of a cache there is one
     streams, steps, keys = len(models), len(models[0].repeated), len(models[0].keys)
     return PrintedLbaState(
         sets.make_members(setup.capacity),
@@ -109,16 +117,22 @@ def make_state(setup: Setup) -> PrintedLbaState:
 
 
 @jit
+def _place(state, held, slot):
+    """Return the place of a key; engines warm up with keys that are not in the trace."""
+    return min(np.searchsorted(state.keys, held.key[slot, 0]), len(state.keys) - 1)
+
+
+@jit
 def on_arrival(state, held, slot, now):
     stream = held.at[slot]["stream"]
     ring = state.last.shape[1]
-    state.last[stream, state.came[stream] % ring] = np.searchsorted(state.keys, held.key[slot, 0])
+    state.last[stream, state.came[stream] % ring] = _place(state, held, slot)
     state.came[stream] += 1
 
 
 @jit
 def on_insert(state, held, slot, now):
-    state.which[slot] = np.searchsorted(state.keys, held.key[slot, 0])
+    state.which[slot] = _place(state, held, slot)
     sets.add(state.members, slot)
 
 
@@ -150,6 +164,6 @@ PRINTED_LBA = Policy(
     on_arrival=on_arrival,
     on_insert=on_insert,
     on_remove=discard_member,
-    problems=(JOINING,),
+    problems=(JOINING, CACHING),
     plain=True,
 )
