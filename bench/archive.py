@@ -2,9 +2,15 @@
 
 The same streams are joined with and without an archive, with a share of the memory that they need;
 then what was missed is reconciled, and Spark's own batch join finds everything anew. The results of
-both are counted and must be equal in number. Prints a table, and the same as JSON.
+both are counted and must be equal in number. Everything is done in turns, after a small round that
+is not counted, and medians are told: of micro-batches, and of reconciling, which starts from a copy
+of the archive each time. Both write Parquet by the same session, with its shuffle partitions.
+Beside seconds by the clock it tells those of processors: of the JVM and its Python workers, which
+other programs disturb less, over whole runs. Prints a line for each part as it is done, what was
+asked of it, and all of them as JSON.
 
-    python -m bench.archive [--kind numeric strings] [--share 0.2 0.8] [--rows 1000000]
+    python -m bench.archive                      # all four parts
+    python -m bench.archive --kind numeric --share 0.8 --batches 3
 """
 
 import argparse
@@ -13,9 +19,12 @@ import shutil
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 from pyspark.sql import functions as F
 
 from bench.spark_streams import DELAY, SCHEMAS, Workload, write_files
@@ -37,8 +46,9 @@ HEADS = {
     "batch s": "{0.plain:.2f}",
     "with archive": "{0.archived:.2f}",
     "x": "{0.slower:.2f}",
-    "reconcile s": "{0.reconcile:.1f}",
-    "Spark's join s": "{0.own:.1f}",
+    "x cpu": "{0.slower_cpu:.2f}",
+    "reconcile s (cpu)": "{0.reconcile:.1f} ({0.reconcile_cpu:.1f})",
+    "Spark's join s (cpu)": "{0.own:.1f} ({0.own_cpu:.1f})",
     "peak / budget": "{0.peak:,} / {0.budget:,}",
 }
 
@@ -58,6 +68,10 @@ class Cost(NamedTuple):
     archived: float
     reconcile: float  # seconds
     own: float  # Spark's batch join of everything
+    plain_cpu: float  # processor seconds of a whole run without an archive
+    archived_cpu: float
+    reconcile_cpu: float
+    own_cpu: float
 
     @property
     def volume(self) -> float:
@@ -73,6 +87,11 @@ class Cost(NamedTuple):
     def slower(self) -> float:
         """How many times as long a micro-batch takes with an archive."""
         return self.archived / self.plain
+
+    @property
+    def slower_cpu(self) -> float:
+        """How many times as much processor time a run takes with an archive."""
+        return self.archived_cpu / self.plain_cpu
 
     def cells(self) -> list[str]:
         """Return this as a line of the table."""
@@ -91,9 +110,12 @@ def streams(spark: Any, folder: Path, work: Workload) -> list[Any]:
     return [reader.parquet(str(folder / f"side{side}")) for side in (0, 1)]
 
 
-def run(spark: Any, folder: Path, work: Workload, budget: int, archive: bool) -> tuple[float, Any]:
-    """Run the join to its end; return the seconds of the median micro-batch and the query."""
+def run(
+    spark: Any, folder: Path, work: Workload, budget: int, archive: bool
+) -> tuple[list[float], Any]:
+    """Run the join to its end; return the seconds of its micro-batches and the query."""
     out = folder / ("archived" if archive else "plain")
+    shutil.rmtree(out, ignore_errors=True)
     options: dict[str, Any] = {"time": "ts", "within": f"{work.window} seconds", "budget": budget}
     joined = join(
         *streams(spark, folder, work), on="k", delay=f"{DELAY} seconds", buckets=2, **options
@@ -108,36 +130,82 @@ def run(spark: Any, folder: Path, work: Workload, budget: int, archive: bool) ->
     query.awaitTermination()
     full = [p for p in query.recentProgress if p["numInputRows"] >= work.rows]
     times = [p["durationMs"]["triggerExecution"] / 1000 for p in full]
-    return statistics.median(times[WARM:]), query
+    return times[WARM:], query
 
 
-def measure(spark: Any, folder: Path, work: Workload, share: float, batches: int) -> Cost:
+def measure(
+    spark: Any, folder: Path, work: Workload, share: float, batches: int, rounds: int
+) -> Cost:
     """Measure one kind of payload and one budget."""
     write_files(folder, work, batches)
     budget = int(work.window_rows * share)
-    plain, _ = run(spark, folder, work, budget, archive=False)
-    archived, query = run(spark, folder, work, budget, archive=True)
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    whole: dict[bool, list[Spent]] = {False: [], True: []}
+    for _ in range(rounds):
+        for is_on in seconds:
+            with timed(whole[is_on]):
+                times, query = run(spark, folder, work, budget, archive=is_on)
+            seconds[is_on] += times
     held = [(figures_of(p, JOIN) or {}).get("rows_held", 0) for p in query.recentProgress]
-    archive = folder / "archived" / "archive"
+    archive, kept = folder / "archived" / "archive", folder / "kept"
     size = folder_bytes(archive, "batch-*/*.parquet")
-    began = time.perf_counter()
-    reconcile(spark, archive)
-    reconciled = time.perf_counter() - began
-    frames = [
-        spark.read.schema(SCHEMAS[work.kind]).parquet(str(folder / f"side{side}"))
-        for side in (0, 1)
-    ]
+    shutil.copytree(archive, kept)
+    reader = spark.read.schema(SCHEMAS[work.kind])
+    frames = [reader.parquet(str(folder / f"side{side}")) for side in (0, 1)]
     for side, frame in enumerate(frames):
         frame.write.options(**COMPACT).parquet(str(folder / "repacked" / f"side{side}"))
-    began = time.perf_counter()
-    _own(frames, work).write.parquet(str(folder / "own"))
-    own = time.perf_counter() - began
+    reconciled: list[Spent] = []
+    own: list[Spent] = []
+    for _ in range(rounds):
+        shutil.rmtree(archive)
+        shutil.copytree(kept, archive)
+        with timed(reconciled):
+            reconcile(spark, archive)
+        with timed(own):
+            _own(frames, work).write.mode("overwrite").parquet(str(folder / "own"))
     full, found = spark.read.parquet(str(folder / "own")).count(), settled(spark, archive).count()
     assert full == found, (full, found)
     inputs = sum(folder_bytes(folder / f"side{side}") for side in (0, 1))
     repacked, recall = folder_bytes(folder / "repacked"), metrics(query).matches / full
-    costs = (inputs, repacked, size, plain, archived, reconciled, own)
-    return Cost(work.kind, share, budget, max(held), recall, *costs)
+    clocks = seconds[False], seconds[True], *([each.clock for each in x] for x in (reconciled, own))
+    spent = whole[False], whole[True], reconciled, own
+    return Cost(
+        work.kind,
+        share,
+        budget,
+        max(held),
+        recall,
+        inputs,
+        repacked,
+        size,
+        *map(statistics.median, clocks),
+        *(statistics.median(each.processor for each in x) for x in spent),
+    )
+
+
+class Spent(NamedTuple):
+    """Seconds."""
+
+    clock: float
+    processor: float
+
+
+@contextmanager
+def timed(found: list[Spent]) -> Iterator[None]:
+    """Note how long something took."""
+    began, before = time.perf_counter(), processor()
+    yield
+    found.append(Spent(time.perf_counter() - began, processor() - before))
+
+
+def processor() -> float:
+    """Return the processor seconds of the JVM and its Python workers, also of those that ended."""
+    total = 0.0
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            used = child.cpu_times()
+            total += used.user + used.system + used.children_user + used.children_system
+    return total
 
 
 def _own(frames: list[Any], work: Workload) -> Any:
@@ -151,13 +219,27 @@ def _own(frames: list[Any], work: Workload) -> Any:
     )
 
 
+def verdicts(cost: Cost) -> Iterator[str]:
+    """Say what was asked for, and what came of it."""
+    asked = [("archive", cost.volume, "the inputs", 1.1)]
+    if cost.share == 0.2:
+        asked.append(("micro-batch with it", cost.slower, "that without", 1.3))
+        asked.append(("its cpu", cost.slower_cpu, "that without", 1.3))
+    if cost.share == 0.8:
+        asked.append(("reconcile", cost.reconcile / cost.own, "Spark's batch join", 1.0))
+        asked.append(("its cpu", cost.reconcile_cpu / cost.own_cpu, "Spark's batch join", 1.0))
+    asked.append(("rows held", cost.peak / cost.budget, "the budget", 1.0))
+    for what, times, beside, most in asked:
+        said = "reached" if times <= most else "MISSED"
+        yield f"  {said}: {what} is {times:.2f} x {beside}, at most {most} x asked for"
+
+
 def show(costs: list[Cost]) -> None:
-    """Print the table, and everything as JSON."""
+    """Print the table."""
     lines = [list(HEADS), *(cost.cells() for cost in costs)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         print("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)))
-    print(json.dumps([cost._asdict() for cost in costs]), flush=True)
 
 
 def main() -> None:
@@ -167,20 +249,27 @@ def main() -> None:
     parser.add_argument("--share", nargs="+", type=float, default=[0.2, 0.8])
     parser.add_argument("--rows", type=int, default=1_000_000, help="in a micro-batch")
     parser.add_argument("--batches", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=2)
     given = parser.parse_args()
     spark = local(memory="3g")
     spark.sparkContext.setLogLevel("ERROR")
+
+    def part(kind: str, share: float, rows: int, rounds: int) -> Cost:
+        with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+            work = Workload(kind, kind, rows)
+            return measure(spark, Path(folder), work, share, given.batches, rounds)
+
     costs = []
     for kind in given.kind:
+        part(kind, 0.5, min(given.rows, 100_000), 1)  # compiles
         for share in given.share:
-            folder = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
-            try:
-                work = Workload(kind, kind, given.rows)
-                costs.append(measure(spark, folder, work, share, given.batches))
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+            began = time.perf_counter()
+            costs.append(part(kind, share, given.rows, given.rounds))
             show(costs[-1:])
+            print(*verdicts(costs[-1]), sep="\n")
+            print(f"  {time.perf_counter() - began:.0f} s for this part", flush=True)
     show(costs)
+    print(json.dumps([cost._asdict() for cost in costs]))
     spark.stop()
 
 

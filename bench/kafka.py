@@ -6,7 +6,8 @@ less the producer's time of the later of its two rows; that is the time at which
 so a producer that is held up does not make results look fast. Contenders run one after the other,
 each in a process of its own, on the same broker, rows and trigger.
 
-    for who in penstock spark spark-rocksdb; do python bench/kafka.py --who $who; done  # 7 min each
+    python bench/kafka.py                            # Penstock's and Spark's own: 7 minutes each
+    python bench/kafka.py --who spark-rocksdb        # one more contender, into the same file
     python bench/kafka.py --seconds 20 --warm 5 --json trial.json  # both, to try it
 
 Producer, broker and Spark share the machine. The figures of a contender go to the file as soon as
@@ -267,6 +268,16 @@ def show(report: dict, console: Console) -> None:
             console.print(f"{each['who']} has another number of results than the first")
         if each["drained_seconds"] is None:
             console.print(f"{each['who']} did not catch up: take a smaller --rate")
+    p99 = {
+        (each["who"], phase): each[phase]["latency_ms"][2] / 1000
+        for each in report["results"]
+        for phase in PHASES
+    }
+    for phase in PHASES:
+        ours, own = (p99.get((who, phase)) for who in CONTENDERS[:2])
+        if ours is not None and own is not None:
+            said = "reached" if ours <= own else "MISSED"
+            console.print(f"{said}: {phase} p99 {ours:.2f} s, Spark's own join {own:.2f} s")
 
 
 def main() -> None:

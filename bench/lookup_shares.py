@@ -21,7 +21,7 @@ from rich.progress import track
 from rich.table import Table
 
 from penstock.engine import Lookup
-from penstock.engine.shares import split_budget
+from penstock.engine.ledger import split_budget
 from penstock.spark.runtime.labels import bucket_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

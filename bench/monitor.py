@@ -120,7 +120,10 @@ def measure(queries: int, seconds: float, rounds: int, warm: int) -> dict[str, A
     spark.sparkContext.setLogLevel("ERROR")
     periods = []
     with tempfile.TemporaryDirectory() as name:
-        running = [start(spark, number, Path(name)) for number in range(queries)]
+        running = []
+        for number in range(queries):  # not at once: Spark gives each 10 seconds to begin
+            running.append(start(spark, number, Path(name)))
+            until_batch(running[-1:], 0)
         until_batch(running, warm)
         meter = Meter(spark)
         meter.read()

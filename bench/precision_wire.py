@@ -176,7 +176,7 @@ def main():
     arguments = parser.parse_args()
     kinds = [arguments.broker] if arguments.broker else ["mosquitto", "amqtt"]
     if "mosquitto" in kinds and not find_mosquitto():
-        print("no mosquitto on the path: run scripts/mosquitto.sh, or install it")
+        print("no mosquitto on the path: run `make programs`, or install it")
         kinds.remove("mosquitto")
     for name in [arguments.only] if arguments.only else PARTS:
         for kind in kinds:

@@ -390,7 +390,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--rows", type=int, nargs="+", help="only these sizes of batches")
     parser.add_argument("--kind", choices=list(SCHEMAS), help="only this kind of payload")
-    parser.add_argument("--who", default="", help="only contenders whose name holds this")
+    parser.add_argument("--who", nargs="+", default=[""], help="only whose name holds one of these")
     parser.add_argument("--beside", type=Path, help="another checkout, whose join runs beside")
     parser.add_argument("--show", action="store_true", help="show an earlier report again")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
@@ -406,7 +406,7 @@ def main() -> None:
     else:
         chosen = [c for c in cases() if c.part in given.only]
         chosen = [c for c in chosen if not given.rows or c.work.rows in given.rows]
-        chosen = [c for c in chosen if given.who in c.contender.name]
+        chosen = [c for c in chosen if any(who in c.contender.name for who in given.who)]
         chosen = [c for c in chosen if given.kind in (None, c.work.kind)]
         chosen = [c for c in chosen if given.beside or not c.contender.former]
         report = run(chosen, given.json)
