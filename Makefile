@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup java mosquitto prometheus chromium kafka test check test-slow test-spark lint format demo bench papers docs lock clean
+.PHONY: help setup java programs kafka test all-tests plain-tests compiled-tests spark-tests check test-slow test-spark lint format demo bench papers docs lock clean
 
 BIN := .venv/bin
 WORKERS ?= 2
@@ -15,7 +15,8 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 KERNELS := $(wildcard tests/kernel tests/policies tests/engine tests/profile/test_lossy.py \
 	tests/precision/test_simulator_kernel.py tests/precision/test_thinning.py \
 	tests/simulate/test_optimum_cache.py tests/simulate/test_optimum_join.py tests/simulate/test_distortion_tally.py \
-	tests/simulate/test_skewed_repeating.py tests/spark/test_archiver.py tests/bench)
+	tests/simulate/test_skewed_repeating.py tests/papers/test_printed.py \
+	tests/spark/test_archiver.py tests/spark/test_shares.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";
 # The queries of tests are short: Java's second compiler would cost more than it gains.
 TEST_JAVA = $(WITH_JAVA) export SPARK_SUBMIT_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
@@ -29,27 +30,32 @@ setup: ## build .venv from requirements.lock, and nothing else
 java: ## find Java 17 or newer, or install it (apt-get, where root)
 	@scripts/java.sh >/dev/null
 
-mosquitto: ## find Mosquitto, or install it (apt-get, where root); without it its tests are skipped
-	@scripts/mosquitto.sh >/dev/null
-
-prometheus: ## find Prometheus, or install it (apt-get, where root); without it its tests are skipped
-	@scripts/prometheus.sh >/dev/null
-
-chromium: ## find Chromium and its driver, or install them (apt-get, where root)
-	@scripts/chromium.sh >/dev/null || true
+programs: ## find the programs that tests talk to, or install them (apt-get, where root); without them their tests are skipped
+	@scripts/programs.sh
 
 kafka: setup ## find a Kafka broker and Spark's connector, or fetch them (Maven); without them their tests are skipped
 	@scripts/kafka.sh >/dev/null || true
 
-test: setup java mosquitto prometheus chromium kafka lint ## lint, then all tests but the slow ones (18 minutes on 2 cores with nothing compiled yet)
-	@echo "== tests"
-	@$(PYTEST) $(PARALLEL) -m "not slow and not spark and not uncompiled"
+test: ## lint, then all tests but the slow ones
+	@$(MAKE) --no-print-directory -j 4 all-tests
+
+# One kind of test after the other, as each keeps all processors busy; what is fetched comes meanwhile.
+all-tests: lint plain-tests compiled-tests spark-tests
+
+plain-tests: setup
 ifneq ($(KERNELS),)
 	@echo "== tests of the kernels, as plain Python"
 	@NUMBA_DISABLE_JIT=1 PENSTOCK_HYPOTHESIS=nojit $(PYTEST) $(PARALLEL) -m "not slow and not spark" $(KERNELS)
 endif
-	@echo "== tests on Spark" # a session for each worker: they mostly wait; 5: there are none
-	@$(TEST_JAVA) $(PYTEST) -n $(WORKERS) --dist loadfile -m "spark and not slow" tests || [[ $$? == 5 ]]
+
+compiled-tests: plain-tests programs
+	@echo "== tests"
+	@$(PYTEST) $(PARALLEL) -m "not slow and not spark and not uncompiled"
+
+spark-tests: compiled-tests java kafka
+	@echo "== tests on Spark" # a session for each worker; only files with such tests are imported
+	@files="$$(grep -rl --include='test_*.py' 'mark\.spark' tests)"; $(TEST_JAVA) \
+		$(PYTEST) -n $(WORKERS) --dist loadfile -m "spark and not slow" $$files
 
 check: setup ## one policy's tests, contract and twin: make check POLICY=lru
 	@test -n "$(POLICY)" || { echo "name a policy: make check POLICY=lru" >&2; exit 2; }

@@ -32,21 +32,15 @@ find_java() {
 # Install the first of the packages that this Debian has.
 install_java() {
     local version
-    apt-get update -qq
     for version in 17 21 25; do
-        if apt-cache show "openjdk-$version-jre-headless" >/dev/null 2>&1; then
-            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-                "openjdk-$version-jre-headless"
-            return
-        fi
+        "$(dirname "${BASH_SOURCE[0]}")/install.sh" "openjdk-$version-jre-headless" && return
     done
-    return 1
 }
 
 home=$(find_java)
 if [[ -z "$home" && $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
     echo "java: none of version $oldest or newer, installing one with apt-get" >&2
-    install_java </dev/null >/dev/null 2>&1 || true
+    install_java || true
     home=$(find_java)
 fi
 if [[ -z "$home" ]]; then

@@ -15,12 +15,11 @@ if command -v flock >/dev/null; then # two makes at once: the second waits, and 
     up_to_date && exit 0
 fi
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 # Run a command silently; where it fails, show the end of what it said.
 quietly() {
-    "$@" </dev/null >"$log" 2>&1 9<&- && return
-    tail -n 25 "$log" >&2
+    local said
+    said=$("$@" </dev/null 2>&1 9<&-) && return
+    tail -n 25 <<<"$said" >&2
     echo "setup: failed: $*" >&2
     exit 1
 }
@@ -33,8 +32,7 @@ if [[ "$built_here" != "$PWD" ]] || ! .venv/bin/python -c 'import pip' 2>/dev/nu
     if ! "$python" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null; then
         if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
             echo "setup: installing python$version-venv with apt-get"
-            { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-                apt-get install -y -qq "python$version-venv"; } </dev/null >"$log" 2>&1 9<&- || true
+            scripts/install.sh "python$version-venv" 9<&- || true
         fi
         if ! "$python" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null; then
             echo "setup: $python cannot make virtual environments: apt-get install python$version-venv" >&2
@@ -48,15 +46,23 @@ if [[ "$built_here" != "$PWD" ]] || ! .venv/bin/python -c 'import pip' 2>/dev/nu
 fi
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-pip=(.venv/bin/python -m pip install --quiet --no-build-isolation --no-deps)
+# Nothing is compiled to bytecode beforehand: most modules are never imported.
+pip=(.venv/bin/python -m pip install --quiet --no-build-isolation --no-deps --no-compile)
 lock=$(cat requirements.lock)
 if .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 14))'; then
     lock=$(grep -v '^libcachesim==' <<<"$lock") # no wheel for 3.14; pyproject.toml says so too
 fi
+tools='^(packaging|setuptools|wheel)=='
+spark='^pyspark=='
 echo "setup: installing $(grep -c == <<<"$lock") packages from requirements.lock (a minute or two; 1.6 GB)"
 # The build tools come first: some packages come as source only, and nothing unlocked builds them.
-quietly "${pip[@]}" $(grep -E '^(packaging|setuptools|wheel)==' <<<"$lock")
-quietly "${pip[@]}" -r <(echo "$lock")
+quietly "${pip[@]}" $(grep -E "$tools" <<<"$lock")
+# Spark is one of them, and by far the largest: it has a pip of its own.
+quietly "${pip[@]}" $(grep -E "$spark" <<<"$lock") &
+quietly "${pip[@]}" -r <(grep -vE "$tools|$spark" <<<"$lock") &
+failed=0
+for job in $(jobs -p); do wait "$job" || failed=1; done
+((!failed)) || exit 1
 echo "setup: installing penstock from src"
 quietly "${pip[@]}" --editable .
 quietly .venv/bin/python -m pip check
