@@ -14,7 +14,8 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 # The kernels' tests run as plain Python, where an index out of bounds is an error; see tests/conftest.py.
 KERNELS := $(wildcard tests/kernel tests/policies tests/engine tests/profile/test_lossy.py \
 	tests/precision/test_simulator_kernel.py tests/precision/test_thinning.py \
-	tests/simulate/test_optimum_cache.py tests/simulate/test_optimum_join.py tests/simulate/test_distortion_tally.py \
+	tests/simulate/test_band.py tests/simulate/test_optimum_cache.py tests/simulate/test_optimum_join.py \
+	tests/simulate/test_distortion_tally.py \
 	tests/simulate/test_skewed_repeating.py tests/papers/test_printed.py \
 	tests/spark/test_archiver.py tests/spark/test_shares.py tests/bench)
 WITH_JAVA = home="$$(scripts/java.sh)"; export JAVA_HOME="$$home";

@@ -14,6 +14,7 @@ REPEATABLE = bool(os.environ.get("CI"))
 UNCOMPILED = (
     "tests/policies/",
     "tests/engine/",
+    "tests/simulate/test_band.py",
     "tests/simulate/test_distortion_tally.py",
     "tests/simulate/test_optimum_cache.py",
     "tests/simulate/test_optimum_join.py",

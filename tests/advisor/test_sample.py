@@ -179,7 +179,7 @@ def test_the_ten_hottest_keys_are_counted_with_those_they_stand_for():
 KINDS = [(4000, "pairs"), (30_000, "rows"), (4000, "rows"), (30_000, "pairs")]
 
 
-@pytest.mark.parametrize("kind", some(KINDS, KINDS[:2]), ids=str)
+@pytest.mark.parametrize("kind", some(KINDS, KINDS[:1]), ids=str)
 def test_samples_tell_the_truth_within_their_error(kind):
     within, goal = kind
     side, key, time = skewed()

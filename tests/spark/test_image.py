@@ -28,7 +28,7 @@ from penstock.models import Stationary
 from penstock.policies import BUILT_IN as ALL
 from penstock.spark.runtime import image as images
 from penstock.spark.runtime.image import Image, Owner, image_folder, owner_of, sweep
-from tests.marks import UNFIT
+from tests.marks import UNFIT, some
 from tests.spark import image_driver
 from tests.spark.image_driver import SIZES, THREE
 
@@ -50,6 +50,15 @@ CASES = [
     ("join", "prob", {"budget": 150, "delay": 10, "drop": 0.2}),
     ("lookup", "auto", {"budget": 40}),
     ("lookup", "lru", {"budget": 8_000, "in_bytes": True}),
+]
+# Each is a kernel to compile. These have tables that grow, lists, views, and shadow caches.
+OFTEN = [
+    ("join", "prob", ROWS),
+    ("join", "prob", {}),
+    ("join", "prob", BYTES),
+    ("join", "auto", ROWS),
+    ("lookup", "wtinylfu", {"budget": 40}),
+    ("lookup", "auto", {"budget": 40}),
 ]
 
 
@@ -147,13 +156,11 @@ def assert_alike(one: object, two: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "policy", "options"), CASES, ids=lambda each: str(each).replace(" ", "")
+    "case", some(CASES, OFTEN), ids=lambda case: "-".join(map(str, case)).replace(" ", "")
 )
-def test_engine_goes_on_in_another_process_as_if_it_had_never_been_stored(
-    folder, other, kind, policy, options
-):
-    twin = image_driver.make(kind, policy, options)
-    saved(folder, image_driver.make(kind, policy, options))
+def test_engine_goes_on_in_another_process_as_if_it_had_never_been_stored(folder, other, case):
+    twin = image_driver.make(*case)
+    saved(folder, image_driver.make(*case))
     token = "t"
     for number in range(len(SIZES)):
         work = image_driver.step if number % 2 else functools.partial(_elsewhere, other)
