@@ -1,5 +1,6 @@
 """The documentation site builds without a warning, search finds pages, and no link is broken."""
 
+import html
 import re
 import subprocess
 import sys
@@ -61,6 +62,21 @@ def test_the_reference_has_the_whole_public_interface(site):
     assert lacking == []
     commands = (site / "reference" / "command-line" / "index.html").read_text()
     assert "penstock reconcile" in commands
+
+
+@needs_mkdocs
+def test_the_programs_are_on_the_page_of_examples(site):
+    page = (site / "examples" / "index.html").read_text()
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))  # a highlighter puts words into spans
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        assert path.read_text().splitlines()[-1] in text, path.name
+    assert "def main" in text
+
+
+@needs_mkdocs
+def test_no_snippet_is_left_as_it_was_written(site):
+    guilty = [path for path in site.rglob("index.html") if re.search(r"--8", path.read_text())]
+    assert guilty == []
 
 
 @needs_mkdocs
