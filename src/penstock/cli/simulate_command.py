@@ -17,7 +17,8 @@ BAR = 20  # characters
 def simulate(
     memory: Annotated[int, option("How many tuples can be held.", "K")],
     workload: Annotated[
-        str | None, option("Generated arrivals.", "tower|roof|floor|walk|zipf|gdj[:key=value,...]")
+        str | None,
+        option("Generated arrivals.", "tower|roof|floor|walk|zipf|gdj|locality[:key=value,...]"),
     ] = None,
     trace: Annotated[str | None, option("A CSV or Parquet file of arrivals.", "FILE")] = None,
     key: Annotated[str | None, option("Its key column, or several: a,b. [key]", "COL")] = None,
