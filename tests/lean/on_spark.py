@@ -24,7 +24,7 @@ def main():
         query = found.writeStream.format("noop").trigger(availableNow=True).start()
         query.awaitTermination()
         assert metrics(query).matches > 0, policy
-    named = lookup(events, fetch, on="customer", memory=3)
+    named = lookup(events, fetch, on="customer", budget=3)
     assert named.where("name = 'number 4'").count() == 143
     spark.stop()
 

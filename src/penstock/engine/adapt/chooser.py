@@ -22,7 +22,6 @@ busy a machine is. Decision 21 (docs/decisions) has the reasons and what it reac
 """
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,7 +56,6 @@ HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all k
 ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
-CAN_FIT = find_spec("scipy") is not None  # executors may do without it
 SAVED = ("alive", "sums", "own", "beaten", "whole", "real")
 
 
@@ -272,7 +270,7 @@ class Chooser(Pilot):
         """
         if not self.candidates[number].policy.ordered:
             return True
-        return self._is_whole and CAN_FIT and looks_ordered(_keys(self._ring.columns()))
+        return self._is_whole and looks_ordered(_keys(self._ring.columns()))
 
     def _last(self, count: int) -> Columns:
         """Return so many of the last sampled rows, as far as they are remembered."""
