@@ -3,13 +3,14 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.spark.runtime.archiver import ARCHIVE, LeftKeys
+from penstock.spark.runtime.archiver import ARCHIVE, NEVER, LeftKeys
 from penstock.spark.runtime.arrow import from_ipc
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
@@ -19,14 +20,21 @@ from tests.naive.how import HOWS, NO_PARTNER, exact_results
 from tests.recount import recount
 from tests.spark.plans import make_plan, packet, packets
 
-FAR = 10**9  # microseconds; the watermark at the end
+EPOCH = datetime.fromtimestamp(0, UTC)
+START = 100_000  # microseconds; the time of the first row
+FAR = 10**9  # microseconds after it; the watermark at the end
 WINDOWS = [40, 0, (0, 60), (-15, 55), (20, 50), (-45, -10)]
 DELAY = 30
 
 
-def drawn(rng, count, keys):
+def year(number):
+    """Return when a year begins, in microseconds since 1970."""
+    return (datetime(number, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+
+
+def drawn(rng, count, keys, start):
     """Draw rows (side, key, time, value) in an order of arrival that keeps to the delay."""
-    time = np.cumsum(rng.integers(0, 6, count)) + 100_000
+    time = np.cumsum(rng.integers(0, 6, count)) + start
     arrival = np.argsort(time + rng.integers(0, DELAY + 1, count), kind="stable")
     side, key = rng.integers(0, 2, count), rng.zipf(1.6, count) % keys
     return tuple(column[arrival] for column in (side, key, time, np.arange(count)))
@@ -38,7 +46,7 @@ def records_of(packet):
         for name in ("left", "right"):
             if row[name] is not None:
                 inner = row[name]
-                micros = int(inner["ts"].timestamp() * 1_000_000 + 0.5)
+                micros = (inner["ts"] - EPOCH) // timedelta(microseconds=1)
                 row[name] = (inner["k"], micros, inner["v"])
         yield row
 
@@ -89,7 +97,7 @@ class Live:
             self.bucket = JoinBucket(self.plan, 0, self.base)
 
 
-def check(how, within, budget, seed, *, count=160, keys=7, near=None, **options):
+def check(how, within, budget, seed, *, count=160, keys=7, near=None, start=START, **options):
     """Expect that live results and what is owed are exact; return how many records there are.
 
     With `near` the numbers of two rows that match must lie so near, too.
@@ -111,14 +119,14 @@ def check(how, within, budget, seed, *, count=160, keys=7, near=None, **options)
     if near is not None:
         sides = tuple(replace(each, near="v") for each in plan.inputs)
         plan = replace(plan, near=near, said_near="near", inputs=sides)
-    live, columns = Live(plan, moody), drawn(rng, count, keys)
+    live, columns = Live(plan, moody), drawn(rng, count, keys, start)
     marks = np.sort(rng.integers(0, count + 1, 6))
     for first, stop in zip([0, *marks], [*marks, count], strict=True):
         part = tuple(column[first:stop] for column in columns)
         seen = [columns[2][:stop][columns[0][:stop] == side] for side in (0, 1)]
         reached = min(max(each, default=0) for each in map(list, seen)) - DELAY - 1
         live.take(part, max(0, int(reached)))
-    live.take(tuple(column[:0] for column in columns), FAR)
+    live.take(tuple(column[:0] for column in columns), start + FAR)
     rows = [
         (n, {"stream": s, "keys": (k,), "time": t, "value": n})
         for s, k, t, n in zip(*map(np.ndarray.tolist, columns), strict=True)
@@ -174,6 +182,12 @@ def test_other_policies(policy):
         check("inner", 40, 12, seed, policy=policy, count=300)
 
 
+@pytest.mark.parametrize("number", [2023, 2046, 9999])
+def test_live_and_owed_are_exact_in_every_year(number):
+    _, more = check("inner", 40, 6, seed=1, count=400, start=year(number), policy="lru")
+    assert more > 0
+
+
 @pytest.mark.slow
 def test_a_budget_in_bytes_holds_the_filter_too():
     plan = make_plan(budget=60_000, in_bytes=True, archived=True, policy="clock")
@@ -189,17 +203,37 @@ def test_without_a_budget_nothing_is_archived():
     assert not live.records
 
 
-def test_keys_that_left_are_forgotten_after_the_window():
+@pytest.mark.parametrize("start", [year(n) for n in (1, 1900, 1970, 2023, 2046, 9999)])
+@pytest.mark.parametrize("before", [None, year(1), 0, year(9999)])
+def test_keys_that_left_are_forgotten_after_the_window(start, before):
+    """Also where some row with a wrong time has left before."""
     hour = 3_600_000_000
     keys = LeftKeys(1 << 12, (hour, hour))
     some = np.arange(200)
-    keys.add(0, some, np.full(200, 100 * hour))
-    assert keys.may_match(1, some, np.full(200, 101 * hour)).all()
-    assert not keys.may_match(0, some, np.full(200, 101 * hour)).any()
-    assert not keys.may_match(1, some, np.full(200, 102 * hour)).any()
-    assert keys.may_match(1, some + 1000, np.full(200, 100 * hour)).mean() < 0.2
+    if before is not None:
+        keys.add(0, some[:1] + 2000, np.array([before]))
+    keys.add(0, some, np.full(200, start))
+    assert keys.may_match(1, some, np.full(200, start + hour)).all()
+    assert not keys.may_match(0, some, np.full(200, start + hour)).any()
+    assert keys.may_match(1, some, np.full(200, start + 2 * hour)).mean() < 0.02
+    assert keys.may_match(1, some + 1000, np.full(200, start)).mean() < 0.2
     for slots in (1 << 10, 1 << 13):  # also with another budget
         other = LeftKeys(slots, (hour, hour))
-        other.restore(keys.until)
-        assert other.may_match(1, some, np.full(200, 101 * hour)).all()
-        assert not other.may_match(1, some + 1000, np.full(200, 100 * hour)).all()
+        other.restore(keys.save())
+        assert other.may_match(1, some, np.full(200, start + hour)).all()
+        assert not other.may_match(1, some + 1000, np.full(200, start)).all()
+
+
+def test_no_key_is_forgotten_too_early_whatever_the_times():
+    """Times of all years, and what was saved by a version that told the time from 1970 on."""
+    rng = np.random.default_rng(0)
+    keys, last = LeftKeys(1 << 12, (0, 0)), {}
+    keys.restore({"until": np.full((2, 1 << 12), NEVER, np.int32)})
+    for _ in range(300):
+        low = int(rng.integers(year(1), year(9990)))
+        key = rng.integers(0, 50, 5)
+        time = low + rng.integers(0, 10 ** int(rng.integers(0, 17)), 5)
+        keys.add(0, key, time)
+        for one, at in zip(key.tolist(), time.tolist(), strict=True):
+            last[one] = max(at, last.get(one, at))
+        assert keys.may_match(1, np.array([*last]), np.array([*last.values()])).all()

@@ -40,7 +40,8 @@ PART = 16  # of a budget in bytes, what the filter may take: one in so many
 FEWEST, MOST = 1 << 8, 1 << 20  # slots
 TICK = 1 << 20  # microseconds, at least, in which the filter tells the time
 MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
-NEVER = np.iinfo(np.int32).min
+NEVER, ALWAYS = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+NEAR = 1 << 30  # ticks from the origin at which it still serves: 35 years
 
 
 class Records(NamedTuple):
@@ -95,26 +96,48 @@ def is_among(number: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 class LeftKeys:
-    """The keys of rows that left early, and until when a row of the other side may match them."""
+    """The keys of rows that left early, and until when a row of the other side may match them.
+
+    A deadline takes 32 bits, since it is told from an origin, which goes along with the rows. What
+    is too far from it is cut off, which keeps the order: a key may be kept for longer than it needs
+    to be, and is never forgotten too early.
+    """
 
     def __init__(self, slots: int, reach: tuple[int, ...], band: bool = False):
         self.reach = reach
         self.steps = (-1, 0, 1) if band else (0,)  # from a key to those that it may match
         self.tick = max(TICK, max(0, *reach) >> 4)
+        self.origin = 0  # in ticks since 1970
         self.until = np.full((2, slots), NEVER, np.int32)  # in ticks, by side and slot
 
     def add(self, side: int, key: np.ndarray, time: np.ndarray) -> None:
         """Take note of rows that left early."""
+        if not len(time):
+            return
         far = after(time, np.full(len(time), side), self.reach) // self.tick
-        np.maximum.at(self.until[side], self._slot(key), far.astype(np.int32))
+        middle = int(np.partition(far, len(far) // 2)[len(far) // 2])  # one wrong time is no reason
+        if abs(middle - self.origin) > NEAR:
+            self._move(middle)
+        np.maximum.at(self.until[side], self._slot(key), self._told(far))
 
     def may_match(self, side: int, key: np.ndarray, time: np.ndarray) -> np.ndarray:
         """Return which rows of a side may match a row of the other one that left early."""
-        until, now = self.until[1 - side], time // self.tick
+        until, now = self.until[1 - side], self._told(time // self.tick)
         found = np.zeros(len(key), bool)
         for step in self.steps:
             found |= until[self._slot(key + step)] >= now
         return found
+
+    def _told(self, ticks: np.ndarray) -> np.ndarray:
+        """Return times as they are told from the origin: int32."""
+        return np.clip(ticks - self.origin, NEVER + 1, ALWAYS).astype(np.int32)
+
+    def _move(self, origin: int) -> None:
+        """Tell all deadlines from another origin; one that was cut off is not known any more."""
+        fixed = (self.until == NEVER) | (self.until == ALWAYS)
+        ticks = self.until + np.int64(self.origin)
+        self.origin = origin
+        self.until = np.where(fixed, self.until, self._told(ticks))
 
     def _slot(self, key: np.ndarray) -> np.ndarray:
         mixed = key.astype(np.uint64)
@@ -123,8 +146,14 @@ class LeftKeys:
         bits = int(self.until.shape[1]).bit_length() - 1
         return (mixed >> np.uint64(64 - bits)).astype(np.int64)
 
-    def restore(self, until: np.ndarray) -> None:
+    def save(self) -> dict[str, np.ndarray]:
+        """Return all that is remembered."""
+        return {"until": self.until, "origin": np.array([self.origin])}
+
+    def restore(self, saved: dict[str, np.ndarray]) -> None:
         """Go on with what was saved, perhaps with another number of slots."""
+        until = saved["until"]
+        self.origin = int(saved["origin"][0]) if "origin" in saved else 0  # as it once always was
         old, new = until.shape[1], self.until.shape[1]
         if new < old:
             self.until[:] = until.reshape(2, new, old // new).max(axis=2)
@@ -210,4 +239,4 @@ class Archiver:
     def save(self, streams: Sequence[Segments]) -> dict[str, np.ndarray]:
         """Return all that is remembered, of keys and in the rows held."""
         found = {f"place.{side}": held.saved("place") for side, held in enumerate(streams)}
-        return found | {"until": self.keys.until}
+        return found | self.keys.save()

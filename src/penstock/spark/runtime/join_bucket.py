@@ -114,7 +114,7 @@ class JoinBucket(Bucket):
         archive = stored.part("archive.")
         self._load_rows(saved, stored.payloads, archive)
         if self.archiver is not None:
-            self.archiver.keys.restore(archive["until"])
+            self.archiver.keys.restore(archive)
         unsized = plan.in_bytes and "held.size" not in saved  # the budget was one of rows
         share = None if self.share is None else self.share.resume(stored.part("ledger."))
         resized = None if share is None else share - watch_bytes(plan)
