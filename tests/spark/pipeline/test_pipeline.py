@@ -288,7 +288,13 @@ def test_a_query_that_fails_says_why_in_one_sentence(spark, data, tmp_path):
 def test_advice_comes_from_the_sources(spark, data, tmp_path):
     made = advised(pipeline(tmp_path, join_file(data)), spark)
     assert made.streams.rows == (2000, 2000)
-    assert "delay='1 second'" in made.code
+    assert "within='30 seconds', delay='1 second'" in made.code
+    assert not any("both sides" in each for each in made.said)
+    one_sided = join_file(data).replace('"30 seconds"', '["-5 seconds", "30 seconds"]')
+    wider = advised(pipeline(tmp_path / "one", one_sided), spark)
+    assert (wider.answer, wider.budget) == (made.answer, made.budget)
+    assert "within=('-5 seconds', '30 seconds'), delay='1 second'" in wider.code
+    assert "30 seconds to both sides" in wider.said[0]
     rate = """
 [source.ticks]
 format = "rate"

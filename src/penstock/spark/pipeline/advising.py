@@ -1,6 +1,7 @@
 """How much memory a pipeline needs: its sources read as batches, and the advisor asked."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -9,7 +10,7 @@ from pyspark.sql import types as T
 
 from ...advisor import Advice
 from ...engine.join_options import ALL, INNER, default_goal
-from ...kernel.durations import microseconds
+from ...kernel.durations import in_words, microseconds
 from ..frame_advice import advise
 from . import connectors
 from .connectors import KAFKA, RATE
@@ -24,7 +25,8 @@ def advised(pipeline: Pipeline, spark: Any) -> Advice:
     """Return which policy and budget suit what the sources hold already.
 
     Files are read as they are; of Kafka what came during the last five windows. What the rate
-    source would give is generated.
+    source would give is generated. The advisor replays windows of the same span to both sides: of
+    `within = [low, high]` it takes the wider end, and the advice says so.
     """
     given = pipeline.options
     if pipeline.name == "thin":
@@ -33,19 +35,14 @@ def advised(pipeline: Pipeline, spark: Any) -> Advice:
             "no budget",
             "thin",
         )
-    within = given.get("within")
-    if isinstance(within, list):
-        raise pipeline.file.error(
-            "--advise knows windows of one span only; for the advice write the longer of the two",
-            "join.within",
-        )
     if given.get("near") is not None:
         raise pipeline.file.error("--advise is for joins on equal keys alone", "join.near")
     with pipeline.placed(pipeline.name, given):
         if pipeline.name == "lookup":
             events = _sample(pipeline, spark, given["events"], None)
             return advise(events, on=given["on"], time=_only_time(pipeline, events))
-        span = None if within is None else microseconds(within, "within")
+        window: str | list[str] | None = given.get("within")
+        span = None if window is None else _widest(window)
         left, right = (_sample(pipeline, spark, given[side], span) for side in ("left", "right"))
         on, times = given["on"], given["time"]
         if isinstance(on, dict):  # one name for both, which the advisor takes
@@ -54,7 +51,33 @@ def advised(pipeline: Pipeline, spark: Any) -> Advice:
         goal = given.get("goal") or default_goal(given.get("how", INNER), given.get("match", ALL))
         options = {name: given[name] for name in ("seed", "delay") if name in given}
         times = tuple(times) if isinstance(times, list) else times
-        return advise(left, right, on=on, time=times, within=within, goal=goal, **options)
+        within = None if span is None else in_words(span)
+        made = advise(left, right, on=on, time=times, within=within, goal=goal, **options)
+        return made if window is None or within is None else _as_written(made, window, within)
+
+
+def _widest(window: str | list[str]) -> int:
+    """Return how far apart the times of a match may be at most, in microseconds."""
+    if isinstance(window, str):
+        return microseconds(window, "within")
+    return max(abs(microseconds(each, "within", signed=True)) for each in window)
+
+
+def _as_written(made: Advice, window: str | list[str], replayed: str) -> Advice:
+    """Return the advice with the window of the file, and a doubt where another was replayed."""
+    written = tuple(window) if isinstance(window, list) else window
+    call = made.streams.call.replace(f"within={replayed!r}", f"within={written!r}")
+    made = replace(made, streams=replace(made.streams, call=call))
+    if isinstance(window, str):
+        return made
+    low, high = (microseconds(each, "within", signed=True) for each in window)
+    if low == -high:
+        return made
+    wider = (
+        f"the window from {window[0]} to {window[1]} was replayed as {replayed} to both sides, so "
+        "a smaller budget may be enough"
+    )
+    return replace(made, said=[wider, *made.said])
 
 
 def _sample(pipeline: Pipeline, spark: Any, name: str, within: int | None) -> DataFrame:
