@@ -1,9 +1,14 @@
 """Workers are forked from a process that has imported what they need."""
 
+import os
 import subprocess
 import sys
 
+import numpy as np
+
 from penstock.spark import session
+from penstock.spark.runtime import image as images
+from tests.patience import PATIENCE
 
 THREADS = """
 import os, sys
@@ -28,6 +33,21 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 def test_arrow_works_in_a_process_that_was_forked_after_the_imports():
     subprocess.run([sys.executable, "-c", THREADS], check=True, timeout=120)
+
+
+def test_images_are_removed_when_the_executor_ends(tmp_path):
+    """Its end of the pipe is closed, also where it is killed."""
+    environment = os.environ | {images.VARIABLE: str(tmp_path)}
+    command = [sys.executable, "-m", session.PRELOADED, "pyspark.worker"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as daemon:
+        assert daemon.stdout.read(4)  # its port: it is up
+        image = images.Image(images.image_folder("query", 0, tmp_path), images.owner_of(daemon.pid))
+        with image.lock():
+            image.save(np.arange(10_000), "t")
+        daemon.stdin.close()
+        daemon.wait(PATIENCE)
+    assert not image.is_there
 
 
 def test_only_a_python_that_finds_this_package_is_preloaded(monkeypatch, tmp_path):

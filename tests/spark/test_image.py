@@ -521,6 +521,42 @@ def test_folder_by_default(tmp_path, monkeypatch):
     assert sweep() == []
 
 
+def test_folder_that_is_not_there_is_made(tmp_path):
+    folder = image_folder("query", 0, tmp_path / "images")
+    assert (tmp_path / "images").stat().st_mode & 0o777 == 0o700
+    assert there_and_back(folder, 5) == 5
+    with pytest.raises(BadState, match=f"{tmp_path}/no/images, .*No such file.*; make it"):
+        image_folder("query", 0, tmp_path / "no" / "images")
+
+
+def test_images_of_an_owner_that_ends_are_swept(tmp_path):
+    here = owner_of(os.getpid())
+    assert here is not None
+    one, other = (
+        saved(image_folder("query", number, tmp_path), np.arange(9), owner=owner)
+        for number, owner in enumerate([here, owner_of(os.getppid())])
+    )
+    assert sweep(tmp_path) == []
+    assert sweep(tmp_path, ending=here) == [one.folder]
+    assert is_clean(other.folder)
+
+
+def test_memory_of_a_swept_image_is_given_back_though_a_process_maps_it(folder):
+    stale = loaded(saved(folder, np.arange(LARGE)))
+    assert sweep(folder.parents[2], idle=-1) == [folder]
+    if images.default_base() == Path("/dev/shm"):  # elsewhere it depends on the file system
+        assert not stale.any()
+
+
+def test_open_files_are_counted(folder):
+    image = saved(folder, np.arange(LARGE))
+    before = len(os.listdir("/proc/self/fd"))
+    value = loaded(image)
+    assert len(os.listdir("/proc/self/fd")) - before == image.descriptors <= 1
+    assert value[-1] == LARGE - 1
+    assert images.most_descriptors() > images.FILES
+
+
 def test_sweep(tmp_path):
     def at(bucket: int, owner: Owner | None) -> Image:
         return saved(image_folder(f"query{bucket}", bucket, tmp_path), np.arange(9), owner=owner)

@@ -90,10 +90,11 @@ class Query:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    operator._image.cache_clear()
+    operator._images.clear()
+    monkeypatch.setattr(operator, "_warned", [])
     monkeypatch.setenv(images.VARIABLE, str(tmp_path))
     yield tmp_path
-    operator._image.cache_clear()
+    operator._images.clear()
 
 
 @pytest.fixture(params=[{"budget": None}, {"budget": 60}, {"budget": 60, "how": "full"}])
@@ -186,7 +187,7 @@ def test_images_that_are_damaged(plan, folder):
 
 def test_a_folder_that_others_can_write(plan, folder):
     def open_up(*_):
-        operator._image.cache_clear()
+        operator._images.clear()
         for path in folder.rglob("*"):
             path.chmod(0o777)
 
@@ -200,6 +201,37 @@ def test_a_full_disk(plan, monkeypatch):
     monkeypatch.setattr(images.os, "posix_fallocate", full)
     monkeypatch.setattr(images, "SMALL", 64)  # so that nothing travels with the pickle
     compare(plan, lambda *_: None)
+
+
+def test_why_there_are_no_images_is_said_once_and_they_come_back(plan, folder, monkeypatch, caplog):
+    missing = folder / "not there" / "images"
+    monkeypatch.setenv(images.VARIABLE, str(missing))
+    numbers = itertools.count()
+    compare(plan, lambda *_: next(numbers) == 6 and missing.parent.mkdir())
+    (said,) = caplog.messages
+    assert f"in {missing}: images need the folder" in said
+    assert f"set {images.VARIABLE} to a folder" in said
+    assert data_files(missing)
+
+
+def test_images_that_others_sweep_are_let_go_and_open_files_are_few(plan, folder, monkeypatch):
+    names = [f"bucket{number}" for number in range(4)]
+    for name in names:
+        image = operator._image(name)
+        with image.lock():
+            image.save(np.arange(10_000), "t")
+            assert image.load("t") is not None
+    assert [*operator._images] == names
+    shutil.rmtree(operator._images["bucket1"].folder)
+    operator._sweep()
+    assert [*operator._images] == ["bucket0", "bucket2", "bucket3"]
+    monkeypatch.setattr(images.Image, "descriptors", 10)
+    monkeypatch.setattr(operator, "most_descriptors", lambda: 25)
+    operator._image("bucket2")
+    assert [*operator._images] == ["bucket3", "bucket2"]
+    monkeypatch.setattr(operator, "most_descriptors", lambda: 5)
+    operator._image("bucket2")
+    assert [*operator._images] == ["bucket2"]
 
 
 def test_two_queries_with_the_same_code(plan):

@@ -4,11 +4,16 @@ Workers then begin at once and share the memory of what is imported. `spark.pyth
 names it; the Python of the workers must have this package. PySpark itself imports after the fork,
 since libraries might start threads, which a fork loses. Those that are imported here start one
 alone, of Arrow's allocator, which sees to that by itself.
+
+It also removes the images of buckets (`runtime.image`) that nothing uses any more: those of queries
+that have ended, and all that are left when the executor ends.
 """
 
 import contextlib
 import gc
 import importlib
+import os
+import signal
 
 NEEDED = (
     "pyspark.worker",
@@ -17,6 +22,7 @@ NEEDED = (
     "penstock.spark.runtime.operator",
     "penstock.spark.runtime.join_bucket",
 )
+SWEEP = 60.0  # seconds between looks for images that nothing uses any more
 
 
 def preload() -> None:
@@ -40,8 +46,29 @@ def _prepare_numba() -> None:
         cpu_target.target_context.refresh()
 
 
-if __name__ == "__main__":
+def sweep(ending: bool = False) -> None:
+    """Remove images that nothing uses any more; those of this executor too, as it ends."""
+    with contextlib.suppress(Exception):  # workers must start nevertheless
+        from penstock.spark.runtime import image
+
+        image.sweep(ending=image.owner_of(os.getpid()) if ending else None)
+
+
+def main() -> None:
+    """Run Spark's daemon, which ends with the executor. A timer is no thread, so it may fork."""
     from pyspark.daemon import manager
 
     preload()
-    manager()
+    daemon = os.getpid()
+    signal.signal(signal.SIGALRM, lambda *_: sweep())
+    signal.setitimer(signal.ITIMER_REAL, SWEEP, SWEEP)
+    try:
+        manager()
+    finally:
+        if os.getpid() == daemon:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            sweep(ending=True)
+
+
+if __name__ == "__main__":
+    main()

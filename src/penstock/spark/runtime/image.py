@@ -49,6 +49,7 @@ import mmap
 import os
 import pickle
 import re
+import resource
 import secrets
 import stat
 import sys
@@ -73,11 +74,13 @@ SMALL = 16_384  # bytes; smaller blocks are written with the pickle
 LINE = 64  # bytes; blocks keep their address modulo this
 FILES = 16  # data files of an image at most
 IDLE = 3600.0  # seconds without use after which an image is swept
+ENDING = 0.2  # seconds for which an image is waited for whose owner ends, and its workers with it
 ROOMY = 1 << 30  # bytes that /dev/shm must have in all to be the default: in containers it has few
 ATTEMPTS = 100  # to lock a folder that is swept away meanwhile
 PAUSE = 0.01  # seconds between looks at a lock that another process has
 CLEAN, DIRTY, LOCK, OWNER, DATA = "clean", "dirty", "lock", "owner", ".data"
 SMALL_BLOCK = -1  # the number of the file that the small blocks are in
+UNTRACKED = sys.version_info >= (3, 13)  # a mapping need not keep a descriptor of its file
 VARIABLE = "PENSTOCK_IMAGE_DIR"
 VERSIONS = " ".join((sys.version, np.__version__, pa.__version__))
 
@@ -131,7 +134,7 @@ class Image:
     """The image of one bucket, to be loaded and saved inside `with image.lock()`.
 
     Keep the object as long as the process may come back to the bucket: it keeps the files mapped,
-    with a descriptor for each (up to `FILES` and one).
+    before Python 3.13 with a descriptor for each (up to `FILES` and one).
     """
 
     def __init__(self, folder: Path, owner: Owner | None = None):
@@ -140,6 +143,16 @@ class Image:
         self._mapped: dict[str, Mapped] = {}
         self._lent: set[str] = set()  # files that the value handed out by `load` refers to
         self._is_locked = False
+
+    @property
+    def descriptors(self) -> int:
+        """How many files this keeps open."""
+        return 0 if UNTRACKED else len(self._mapped)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder has not been swept away."""
+        return self.folder.exists()
 
     @contextlib.contextmanager
     def lock(self, patience: float = math.inf) -> Iterator[None]:
@@ -300,6 +313,12 @@ def owner_of(pid: int) -> Owner | None:
     return Owner(pid, int(status.rpartition(")")[2].split()[19]))
 
 
+def most_descriptors() -> int:
+    """Return how many files the images of a process may keep open: half of what it may open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft // 2
+
+
 def _origin(owner: Owner | None) -> str:
     """Return what must be the same where an image is saved and loaded: code, and the owner."""
     return f"{VERSIONS} {source_hash()} {owner}"
@@ -318,6 +337,8 @@ def image_folder(query: str, bucket: int, base: Path | None = None) -> Path:
     if not sys.platform.startswith("linux"):
         raise BadState(f"images need Linux, and this is {sys.platform}")
     base = default_base() if base is None else base
+    if not base.exists():
+        _make(base)
     status = base.stat()
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
         raise BadState(f"other users may rename what is in {base}; set its sticky bit")
@@ -340,25 +361,24 @@ def default_base() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def sweep(base: Path | None = None, idle: float = IDLE) -> list[Path]:
+def sweep(base: Path | None = None, idle: float = IDLE, ending: Owner | None = None) -> list[Path]:
     """Remove the images of owners that have ended, and those not used for `idle` seconds.
 
-    An image that is locked stays. Returns the folders that were removed.
+    Those of an owner that is just `ending` are removed, too. An image that is locked stays: it is
+    waited for where its owner ends. Returns the folders that were removed.
     """
+    patience = 0.0 if ending is None else ENDING
     gone = []
     for folder in sorted(_user_folder(default_base() if base is None else base).glob("*/*")):
         try:
             _check_own(folder)
-            descriptor = _lock(folder, patience=0)
+            descriptor = _lock(folder, patience)
         except (OSError, BadState):
             continue
         try:
-            if _is_abandoned(folder) or time.time() - os.fstat(descriptor).st_mtime > idle:
-                for name in os.listdir(folder):
-                    if name != LOCK:
-                        (folder / name).unlink()
-                (folder / LOCK).unlink()  # last, for a process that waits for it
-                folder.rmdir()
+            idled = time.time() - os.fstat(descriptor).st_mtime > idle
+            if idled or _is_abandoned(folder, ending):
+                _empty(folder)
                 gone.append(folder)
         except OSError:
             continue
@@ -369,17 +389,40 @@ def sweep(base: Path | None = None, idle: float = IDLE) -> list[Path]:
     return gone
 
 
+def _empty(folder: Path) -> None:
+    """Remove an image that is locked, and give its memory back where it is still mapped."""
+    image = Image(folder)
+    for name in os.listdir(folder):
+        if name.endswith(DATA):
+            image._remove(name)
+        elif name != LOCK:
+            (folder / name).unlink()
+    (folder / LOCK).unlink()  # last, for a process that waits for it
+    folder.rmdir()
+
+
 def _user_folder(base: Path) -> Path:
     return base / f"{PACKAGE}-{os.getuid()}"
 
 
-def _is_abandoned(folder: Path) -> bool:
-    """Tell whether the process that an image belongs to has ended."""
+def _is_abandoned(folder: Path, ending: Owner | None) -> bool:
+    """Tell whether the process that an image belongs to has ended, or is the one that ends."""
     try:
         owner = Owner(*map(int, (folder / OWNER).read_text().split()))
     except (OSError, ValueError, TypeError):
         return False
-    return owner_of(owner.pid) != owner
+    return owner == ending or owner_of(owner.pid) != owner
+
+
+def _make(base: Path) -> None:
+    """Make the folder that all images are in; where others shall use it, too, make it for them."""
+    try:
+        base.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise BadState(
+            f"images need the folder {base}, which is not there and cannot be made "
+            f"({error.strerror}); make it"
+        ) from error
 
 
 def _own(folder: Path) -> None:
@@ -454,7 +497,7 @@ def _map_file(path: Path, size: int) -> Mapped:
         status = os.fstat(descriptor)
         if not size or status.st_size != size or status.st_uid != os.getuid():
             raise Damaged(f"{path} has {status.st_size} bytes, not {size}")
-        pages = mmap.mmap(descriptor, size)
+        pages = mmap.mmap(descriptor, size, **({"trackfd": False} if UNTRACKED else {}))
     finally:
         os.close(descriptor)
     return Mapped(pages, np.frombuffer(pages, np.uint8))

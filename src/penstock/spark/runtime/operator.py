@@ -5,11 +5,13 @@ of a stream a bucket stays on its machine as an image in memory; its durable sta
 log in Spark's state store (`journal`). A batch has no state.
 """
 
+import logging
 import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import lru_cache
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -22,7 +24,15 @@ from ...errors import PenstockError
 from ..plan import Placed
 from .bucket import Bucket, MicroBatch, Packet, micro_batch
 from .declared import declared
-from .image import Image, image_folder, owner_of, sweep
+from .image import (
+    VARIABLE,
+    Image,
+    default_base,
+    image_folder,
+    most_descriptors,
+    owner_of,
+    sweep,
+)
 from .journal import Journal, Version
 from .kernels import Kernels
 from .output import Told, as_pandas, counters_text, output_schema, results
@@ -32,6 +42,12 @@ MILLISECOND = 1_000  # microseconds
 IMAGES = 256  # buckets that a worker knows images of
 NOTHING = Packet(0, b"")
 PATIENCE = 1.0  # seconds that an attempt waits for an image which another attempt has
+SWEEP = 60.0  # seconds between looks for images that nothing uses any more
+
+log = logging.getLogger(__name__)
+_images: dict[str, Image] = {}  # by the name of the bucket; the one used last is the last
+_warned: list[str] = []  # what this worker has said about images that cannot be used
+_swept = [0.0]  # when it last looked for images that nothing uses
 
 
 class Work(NamedTuple):
@@ -85,6 +101,8 @@ class Processor:
 
     def close(self) -> None:
         """End a task."""
+        if time.monotonic() - _swept[0] > SWEEP:
+            _sweep()
         end_task()
 
     def _watermark(self, timers: Any) -> int | None:
@@ -169,29 +187,62 @@ def _locked(name: str) -> Iterator[Image | None]:
                 held.enter_context(image.lock(PATIENCE))
         except BlockingIOError:
             image = None
-        except (OSError, PenstockError):  # its folder is gone, or is not ours any more
-            _image.cache_clear()
+        except (OSError, PenstockError) as error:  # its folder is not ours any more
+            _warn(image.folder if image else default_base(), error)
+            _images.pop(name, None)
             image = None
         yield image
 
 
-@lru_cache(IMAGES)
 def _image(name: str) -> Image | None:
-    """Return the image of a bucket on this machine, None where there can be none."""
+    """Return the image of a bucket on this machine, None where there can be none now."""
+    image = _images.pop(name, None)
     try:
-        owner = owner_of(os.getppid())  # the daemon that starts workers ends with the executor
-        sweep()
-        return Image(image_folder(name, 0), owner)
-    except (OSError, PenstockError):
+        if image is None:
+            owner = owner_of(os.getppid())  # the daemon that starts workers ends with the executor
+            image = Image(image_folder(name, 0), owner)
+            _sweep()
+    except (OSError, PenstockError) as error:
+        _warn(default_base(), error)
         return None
+    _images[name] = image
+    most = most_descriptors()
+    while len(_images) > 1 and (
+        len(_images) > IMAGES or sum(each.descriptors for each in _images.values()) > most
+    ):
+        del _images[next(iter(_images))]
+    return image
+
+
+def _sweep() -> None:
+    """Remove images that nothing uses any more, and let go of those that others have removed."""
+    _swept[0] = time.monotonic()
+    with suppress(OSError):
+        sweep()
+    for name in [name for name, image in _images.items() if not image.is_there]:
+        del _images[name]
 
 
 def _save(image: Image, bucket: Bucket, token: str) -> None:
     """Keep a bucket as an image; if there is no room it is made anew from Spark's state."""
     try:
         image.save(bucket, token)
-    except (OSError, PenstockError):
-        return
+    except (OSError, PenstockError) as error:
+        _warn(image.folder, error)
+
+
+def _warn(folder: Path, error: Exception) -> None:
+    """Say once in each worker that micro-batches cost what the state costs, and why."""
+    if not _warned:
+        _warned.append(str(error))
+        log.warning(
+            "no image of a bucket can be kept in %s: %s; until then each micro-batch rebuilds its "
+            "buckets from Spark's state, which takes the longer the more they hold. If it stays so "
+            "set %s to a folder of this user that has room",
+            folder,
+            error,
+            VARIABLE,
+        )
 
 
 def _stateless(work: Work) -> Callable:
