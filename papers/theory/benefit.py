@@ -71,7 +71,7 @@ def caching(model: Model, v: Any, d: Any, history: Past) -> Floats:
 def check_single(history: Past) -> None:
     """Reject the ends of several histories."""
     end = now(history)
-    if np.ndim(end.time) or np.ndim(end.value):
+    if np.ndim(end.time) or (end.value is not None and np.ndim(end.value)):
         raise BadInput("history must be one history, got the ends of several; ask for each")
 
 

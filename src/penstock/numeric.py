@@ -5,10 +5,10 @@ functions only. The tests compare each of them with SciPy.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,8 @@ from .kernel.jit import kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Function = Callable[[float], float]
+# Plain values, as `json.dumps` takes them.
+Json: TypeAlias = "str | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 HALVINGS = 60  # of a bracket: 1e-18 of its width is left
 MOST_STEPS = 100  # towards a minimum; golden sections alone need 50 for 1e-10 of a bracket

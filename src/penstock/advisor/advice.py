@@ -9,6 +9,7 @@ from ..engine.join_kernel import Form
 from ..kernel.gains import PAIRS, ROWS
 from ..kernel.policy import CACHING, JOINING
 from ..kernel.shape import Shape
+from ..numeric import Json
 from ..policies import AUTO, choose, families
 from .curves import Curve
 from .sample import Live
@@ -44,7 +45,7 @@ def spark_bytes(rows: float, payload: float) -> int:
 
 
 HALF = 0.5  # of the results: then a few keys decide recall
-NEARLY = 0.9  # of the rows alive
+NEARLY = 0.9  # of the live rows
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Streams:
     name: str
     rows: tuple[int, ...]  # of each stream
     keys: int
-    mean: float  # rows that are alive on average; for a cache, all keys
+    mean: float  # live rows on average; for a cache, all keys
     peak: int  # rows at most: with so many nothing is lost
     most: float  # the recall, or hit ratio, of an unlimited memory
     skew: float | None  # the exponent of a Zipf law fitted to the keys
@@ -64,15 +65,35 @@ class Streams:
     call: str = ""  # the code to paste, with {policy} and {budget}
 
     @classmethod
-    def of_join(cls, name: str, rows: tuple[int, ...], keys: int, live: Live, **more: Any) -> Self:
-        """Return what advice for a join is about; `live`: the rows alive at a time."""
-        return cls(JOINING, name, rows, keys, live.mean, max(1, live.peak), 1.0, **more)
+    def of_join(
+        cls,
+        name: str,
+        rows: tuple[int, ...],
+        keys: int,
+        live: Live,
+        skew: float | None,
+        hottest: float,
+        payload: float,
+        call: str,
+    ) -> Self:
+        """Return what advice for a join is about; `live`: the number of live rows."""
+        peak, facts = max(1, live.peak), (skew, hottest, payload, call)
+        return cls(JOINING, name, rows, keys, live.mean, peak, 1.0, *facts)
 
     @classmethod
-    def of_references(cls, name: str, rows: int, keys: int, hottest: int, **more: Any) -> Self:
+    def of_references(
+        cls,
+        name: str,
+        rows: int,
+        keys: int,
+        skew: float | None,
+        hottest: int,
+        payload: float = PAYLOAD,
+        call: str = "",
+    ) -> Self:
         """Return what advice for a cache is about; `hottest`: the references to one key."""
-        most = 1 - keys / rows
-        return cls(CACHING, name, (rows,), keys, keys, keys, most, hottest=hottest / rows, **more)
+        most, facts = 1 - keys / rows, (skew, hottest / rows, payload, call)
+        return cls(CACHING, name, (rows,), keys, keys, keys, most, *facts)
 
 
 @dataclass(frozen=True)
@@ -87,7 +108,7 @@ class Answer:
     recall: float | None = None  # of pairs, of a join
     row_recall: float | None = None  # of the rows that have a partner
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Return plain values, without those that are not known."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return {n: round(v, 4) if isinstance(v, float) else v for n, v in known.items()}
@@ -100,7 +121,7 @@ class Advice:
     streams: Streams
     target: float
     curves: list[Curve]  # the best first
-    sampled: dict[str, Any]  # what was replayed
+    sampled: dict[str, float]  # what was replayed
     said: list[str] = field(default_factory=list)  # what to beware of
     counted: str = PAIRS  # what the target is a part of, and a join's goal: pairs, or rows matched
     hot_pairs: float | None = None  # the part of all results that ten keys make, of a join
@@ -213,7 +234,7 @@ class Advice:
             return call
         return f"{call[:-1]}, goal={self.counted!r})"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Return the advice as plain numbers, texts, lists and dictionaries."""
         streams, low_high = self.streams, self.between
         report: dict[str, Any] = {

@@ -101,8 +101,8 @@ def advise_join(
     sample, live = draw_join(side, key, time, within, work, error, seed, goal)
     keys, counts = np.unique(key, return_counts=True)
     rows = tuple(np.bincount(side, minlength=2).tolist())
-    more: dict[str, Any] = {"skew": skew_of(counts), "payload": payload, "call": call}
-    streams = Streams.of_join(name, rows, len(keys), live, hottest=sample.top(1), **more)
+    facts = skew_of(counts), sample.top(1), payload, call
+    streams = Streams.of_join(name, rows, len(keys), live, *facts)
     doubts = window_doubts(int(time[-1] - time[0]), within)
     return from_join_sample(sample, streams, live, doubts, asked)
 
@@ -129,7 +129,7 @@ def from_join_sample(
         cost = partial(_bytes, streams, asked.goal)
         progress = asked.progress
         curves = _curves(names, rows, 1.0, asked.target, replay, cost, progress, beside=True)
-    sampled = {
+    sampled: dict[str, float] = {
         "rows": len(sample.key),
         "stretches": len(sample.parts),
         "weight": int(sample.keys.alike.max()),
@@ -168,8 +168,8 @@ def advise_lookup(
         raise BadInput(
             f"every key of {name} comes once, so that no cache finds anything; choose another key"
         )
-    more: dict[str, Any] = {"skew": skew_of(counts), "payload": payload, "call": call}
-    streams = Streams.of_references(name, len(key), len(keys), int(counts.max()), **more)
+    facts = skew_of(counts), int(counts.max()), payload, call
+    streams = Streams.of_references(name, len(key), len(keys), *facts)
     return from_lookup_sample(draw_lookup(key, work, error, seed), streams, asked)
 
 
@@ -195,7 +195,7 @@ def from_lookup_sample(sample: LookupSample, streams: Streams, asked: Asked) -> 
     with compiled_beside(names, CACHING, not sample.whole):
         cost = partial(_bytes, streams, PAIRS)
         curves = _curves(names, rows, streams.most, goal, replay, cost, asked.progress)
-    sampled = {
+    sampled: dict[str, float] = {
         "rows": len(sample.key),
         "weight": int(sample.weight.max()),
         "whole": sample.whole,

@@ -63,14 +63,14 @@ class Setup(NamedTuple):
     shape: Shape = Shape()
     together: bool = False  # newcomers of one time are compared all at once
     problem: str = JOINING
-    models: tuple[Any, ...] | None = None  # what is known of each stream beforehand
+    models: tuple | None = None  # what is known of each stream beforehand: a `Model`, mostly
 
 
 class Tunable(NamedTuple):
     """The values among which a parameter is found, and the one to begin with."""
 
-    values: tuple[Any, ...]
-    start: Any
+    values: tuple[float | str | None, ...]
+    start: float | str | None
 
 
 class Trial(NamedTuple):
@@ -98,7 +98,7 @@ class Policy:
 
     name: str
     summary: str
-    make_state: Callable[..., Any]
+    make_state: Callable
     choose_victim: Callable
     on_insert: Callable = nothing
     on_match: Callable = nothing
@@ -107,15 +107,15 @@ class Policy:
     on_gain: Callable = nothing
     problems: tuple[str, ...] = (JOINING, CACHING)
     needs_window: bool = False  # meaningless without deadlines
-    reserve: Callable[[Any, int], Any] | None = None  # room in its tables for n more arrivals
-    pause: Callable[[Any], int] | None = None
-    refresh: Callable[[Any], Any] | None = None
+    reserve: Callable | None = None  # room in its tables for n more arrivals
+    pause: Callable[..., int] | None = None
+    refresh: Callable | None = None
     plain: bool = False  # defined for one join of two streams only
     ordered: bool = False  # keys must be numbers whose order means something, not hashes
     weighs: bool = False  # made for caches whose rows differ in size, or in what a hit is worth
     cost: float = 1.0  # of an arrival, relative to simple policies, roughly
     tunable: dict[str, Tunable] = field(default_factory=dict, repr=False, compare=False)
-    retuned: Callable[[Any, Any], Any] | None = None
+    retuned: Callable | None = None
     auto: dict[str, Trial] = field(default_factory=dict, repr=False, compare=False)
     advise: dict[str, Trial] = field(default_factory=dict, repr=False, compare=False)
     parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)

@@ -14,7 +14,7 @@ the AR(1) is removed first. Without a season the periodogram of the residual is 
 ordinate divided by their mean is exponential; the largest must be too large for chance.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +42,7 @@ class Autoregression:
         self.phi = phi
         self.sigma = check_number("sigma", sigma, 0, above=True)
 
-    def season(self, time: Any) -> Floats:
+    def season(self, time: ArrayLike) -> Floats:
         """Return the mean value at a time."""
         return np.full(np.shape(time), self.mean)[()]
 
@@ -51,17 +51,17 @@ class Autoregression:
         """The standard deviation of a value around the season, without a history."""
         return float(self.sigma / np.sqrt(1 - self.phi**2))
 
-    def sd_after(self, ahead: Any) -> Floats:
+    def sd_after(self, ahead: int | np.ndarray) -> Floats:
         """Return the standard deviation of the value `ahead` steps later."""
         return self.sigma * np.sqrt((1 - self.phi ** (2 * ahead)) / (1 - self.phi**2))
 
-    def mean_after(self, ahead: Any, history: Past) -> Floats:
+    def mean_after(self, ahead: int | np.ndarray, history: Past) -> Floats:
         """Return the mean of the value `ahead` steps later."""
         end = last(history, self.family)
         off = np.asarray(end.value) - self.season(end.time)
         return self.season(end.time + ahead) + self.phi**ahead * off
 
-    def prob(self, v: Any, d: Any, history: Past) -> Floats:
+    def prob(self, v: ArrayLike, d: ArrayLike, history: Past) -> Floats:
         """Return the mass around v of the normal that x_{t+d} follows, given the last value."""
         cell, on = to_cells(v)
         ahead = steps(d)
@@ -172,7 +172,7 @@ class Seasonal(Autoregression):
         around = f"phi={self.phi:g}, sigma={self.sigma:g}"
         return f"Seasonal(period={self.period:g}, mean={self.mean:g}, {waves}, {around})"
 
-    def season(self, time: Any) -> Floats:
+    def season(self, time: ArrayLike) -> Floats:
         """Return the mean value at a time."""
         cosine, sine = _waves(np.asarray(time), self.period, len(self.cosines))
         return self.mean + cosine @ self.cosines + sine @ self.sines

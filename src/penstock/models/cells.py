@@ -97,14 +97,14 @@ def whole_numbers(data: ArrayLike, least: int = 2) -> Ints:
     return cell
 
 
-def wanted(v: Any) -> np.ndarray:
+def wanted(v: ArrayLike) -> np.ndarray:
     """Return the values asked about as an array; reject what is not a number."""
     many = np.asarray(v)
     _reject_other_kinds("v (value of a key)", many)
     return many
 
 
-def to_cells(values: Any, unit: float = 1) -> tuple[Ints, NDArray[np.bool_]]:
+def to_cells(values: ArrayLike, unit: float = 1) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the nearest cells of values, and which values lie on their cell.
 
     >>> to_cells([20.7, 20.75], unit=0.1)

@@ -9,7 +9,7 @@
 Source: Xie, Yang and Chen, "On Joining and Caching Stochastic Streams" (SIGMOD 2005).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +48,7 @@ class Stationary:
     def __repr__(self) -> str:
         return f"Stationary({len(self.values)} values)"
 
-    def prob(self, v: Any, d: Any, history: Past) -> Floats:
+    def prob(self, v: ArrayLike, d: ArrayLike, history: Past) -> Floats:
         """Return the probability of v, which depends neither on d nor on the history."""
         end = now(history)
         value = cells.wanted(v)
@@ -125,12 +125,12 @@ class Trend:
         line = f"slope={self.slope:g}, intercept={self.intercept:g}"
         return f"Trend({line}, noise={self.noise!r})"
 
-    def centre(self, time: Any) -> Ints:
+    def centre(self, time: ArrayLike) -> Ints:
         """Return the cell on the line at a time."""
         on_line = self.intercept + self.slope * np.asarray(time)
         return np.floor(on_line + 0.5).astype(np.int64)  # halves are rounded up
 
-    def prob(self, v: Any, d: Any, history: Past) -> Floats:
+    def prob(self, v: ArrayLike, d: ArrayLike, history: Past) -> Floats:
         """Return the probability that the noise is the distance from the line at t + d to v."""
         cell, on = to_cells(v)
         p = self.noise.of(cell - self.centre(now(history).time + steps(d)))

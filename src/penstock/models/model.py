@@ -23,8 +23,8 @@ from .cells import check_span, numbers
 class Now(NamedTuple):
     """The current step and its value; both may be arrays, for several histories at once."""
 
-    time: Any  # t: int or array of int
-    value: Any = None  # the value at t; None if there is none yet or it is not known
+    time: int | np.ndarray  # t
+    value: float | np.ndarray | None = None  # at t; None if there is none yet or it is not known
 
 
 Past = ArrayLike | Now  # all values so far, or their end
@@ -36,7 +36,7 @@ class Model(Protocol):
 
     family: ClassVar[str]
 
-    def prob(self, v: Any, d: Any, history: Past) -> Floats:
+    def prob(self, v: ArrayLike, d: ArrayLike, history: Past) -> Floats:
         """Return Pr(X_{t+d} = v | history up to t); v, d and the ends of histories broadcast."""
 
     def support(self, most: int, history: Past) -> np.ndarray:
@@ -64,8 +64,8 @@ def now(history: Past) -> Now:
     return Now(len(values) - 1, values[-1])
 
 
-def last(history: Past, model: str) -> Now:
-    """Return the end of a history for a model that needs the last value."""
+def last(history: Past, model: str) -> Any:
+    """Return the end of a history, a `Now` with a value, for a model that needs the last value."""
     end = now(history)
     if end.value is None:
         raise BadInput(
@@ -88,7 +88,7 @@ def whole(name: str, value: Any, lowest: int) -> Any:
     return int(many) if many.ndim == 0 else many.astype(np.int64)
 
 
-def steps(d: Any) -> np.ndarray:
+def steps(d: ArrayLike) -> np.ndarray:
     """Return the numbers of steps ahead: at least one.
 
     >>> steps(3)

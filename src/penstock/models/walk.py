@@ -5,7 +5,7 @@ Source: section 7.5 of Xie, Yang and Chen, "On Joining and Caching Stochastic St
 """
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +48,7 @@ class Walk:
         drift, sd = check_number("drift", drift), check_number("sd", sd, 0, above=True)
         return cls(Discrete.rounded(drift, sd))
 
-    def prob(self, v: Any, d: Any, history: Past) -> Floats:
+    def prob(self, v: ArrayLike, d: ArrayLike, history: Past) -> Floats:
         """Return the probability that d steps lead from the last value to v."""
         cell, on = to_cells(v)
         here = self._place(last(history, self.family).value)
@@ -62,7 +62,7 @@ class Walk:
         low, high = self.step.lowest, self.step.highest
         return values_between(here + min(most * low, low), here + max(most * high, high))
 
-    def _place(self, value: Any) -> Ints:
+    def _place(self, value: float | np.ndarray) -> Ints:
         cell, on = to_cells(value)
         if not on.all():
             raise BadInput(f"a walk must be at whole numbers, got {value}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import BadInput, BadState
-from ..numeric import check_count, check_number
+from ..numeric import Json, check_count, check_number
 from .interval_source import Interval, Refresh, ends
 from .queries import Query, answer, most_telling, need, refreshes
 
@@ -135,7 +135,7 @@ class Cache:
         self._check_known(chosen)
         return Asking(self, query, chosen, check_number("now", now), costs or {}, patient)
 
-    def save(self) -> dict[str, Any]:
+    def save(self) -> dict[str, Json]:
         """Return the whole state as plain values, for `restore`."""
         return {
             "format": FORMAT,
@@ -148,15 +148,16 @@ class Cache:
         }
 
     @classmethod
-    def restore(cls, saved: dict[str, Any]) -> "Cache":
+    def restore(cls, saved: dict[str, Json]) -> "Cache":
         """Return a cache that continues where `save` left off."""
         if saved.get("format") != FORMAT:
             raise BadState(f"a saved cache must be of format {FORMAT}, got {saved.get('format')}")
-        cache = cls(saved["capacity"], saved["grace"])
-        cache._last = {key: (run, number) for key, (run, number) in saved["last"].items()}
-        cache._lost = set(saved["lost"])
-        cache._doubted = set(saved["doubted"])
-        for key, value, interval, *rest in saved["held"]:
+        plain: dict[str, Any] = saved
+        cache = cls(plain["capacity"], plain["grace"])
+        cache._last = {key: (run, number) for key, (run, number) in plain["last"].items()}
+        cache._lost = set(plain["lost"])
+        cache._doubted = set(plain["doubted"])
+        for key, value, interval, *rest in plain["held"]:
             cache._held[key] = Refresh(key, value, Interval(*interval), *rest)
         return cache
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import BadInput, BadState
 from ..kernel.rng import B11, STEP, make_rng, mix
-from ..numeric import check_number
+from ..numeric import Json, check_number
 from .rounding import down, is_rounded, up
 from .rule import ABOVE, ASKED, BELOW, SPOKE, Costs, Rule, hook
 from .rules import tune
@@ -304,7 +304,7 @@ class Source:
         times = (min(line.sent + self.max_silence, self._until(line)) for line in lines)
         return min(times, default=math.inf)
 
-    def save(self) -> dict[str, Any]:
+    def save(self) -> dict[str, Json]:
         """Return the whole state as plain values, for `restore`."""
         return {
             "format": FORMAT,
@@ -325,15 +325,16 @@ class Source:
         }
 
     @classmethod
-    def restore(cls, saved: dict[str, Any]) -> "Source":
+    def restore(cls, saved: dict[str, Json]) -> "Source":
         """Return a source that continues where `save` left off."""
         if saved.get("format") != FORMAT:
             raise BadState(f"a saved source must be of format {FORMAT}, got {saved.get('format')}")
-        options = {name: saved[name] for name in ("rule", "limits", "max_silence", "seed", "run")}
-        source = cls(saved["key"], saved["value"], costs=Costs(*saved["costs"]), **options)
-        source._number = saved["number"]
-        source.rounded = saved["rounded"]
-        for cache, (memory, state, interval, sent) in saved["lines"].items():
+        plain: dict[str, Any] = saved
+        options = {name: plain[name] for name in ("rule", "limits", "max_silence", "seed", "run")}
+        source = cls(plain["key"], plain["value"], costs=Costs(*plain["costs"]), **options)
+        source._number = plain["number"]
+        source.rounded = plain["rounded"]
+        for cache, (memory, state, interval, sent) in plain["lines"].items():
             line = source._lines[cache] = _Line(memory, state)
             line.interval, line.sent = Interval(*interval), sent
         return source

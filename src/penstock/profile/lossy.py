@@ -41,6 +41,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import BadInput, BadState
 from ..kernel import keymap
@@ -89,7 +90,7 @@ def check_support(support: Any, epsilon: Any) -> Fraction:
     return wanted
 
 
-def steady_entries(popularity: Any, epsilon: float) -> float:
+def steady_entries(popularity: ArrayLike, epsilon: float) -> float:
     """Return the mean number of keys held at the end of a bucket, before it is pruned.
 
     This is exact for a long stationary stream; a stream that has just started holds fewer.
@@ -101,7 +102,7 @@ def steady_entries(popularity: Any, epsilon: float) -> float:
     return float(np.minimum(1.0, chance * bucket_width(epsilon)).sum())
 
 
-def probabilities(popularity: Any) -> Floats:
+def probabilities(popularity: ArrayLike) -> Floats:
     """Return the popularity of all keys as an array, if it sums to 1."""
     chance = np.asarray(popularity, np.float64)
     if chance.ndim != 1 or not len(chance) or not (chance >= 0).all():
@@ -214,7 +215,7 @@ class LossyCounter:
         """The largest possible count of a key that is not held."""
         return self.seen // self.width
 
-    def push(self, keys: Any) -> None:
+    def push(self, keys: ArrayLike) -> None:
         """Count a batch of keys: 64-bit integers, in the order of the stream."""
         items, start = as_keys(keys), 0
         while True:
@@ -340,7 +341,7 @@ def saved_epsilon(saved: dict[str, np.ndarray], *names: str) -> float | Fraction
     return Fraction(epsilon) if "/" in epsilon else float(epsilon)
 
 
-def as_keys(keys: Any) -> np.ndarray:
+def as_keys(keys: ArrayLike) -> np.ndarray:
     """Return 64-bit integers as an array; refuse anything else."""
     items = np.asarray(keys)
     if items.size == 0:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import BadInput
-from ..numeric import Ints
+from ..numeric import Ints, Json
 from . import locality
 from .bursts import Bursts, bursts
 from .distances import Distances, Reuse, distances, reuse
@@ -62,11 +62,11 @@ class Profile:
         """The number of different keys."""
         return self.popularity.keys
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Return the profile as plain numbers, texts, lists and dictionaries."""
         ranks, places = spread(self.keys), spread(self.length - 1)
         exponent, error = self.popularity.exponent
-        report = {
+        report: dict[str, Json] = {
             "name": self.name,
             "tuples": self.length,
             "keys": self.keys,

@@ -25,9 +25,9 @@ count rows only and bound counts from above only.
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import BadInput
 from ..kernel import keymap
@@ -112,7 +112,7 @@ class WindowCounter:
         counted = int(self._totals[UNNOTED])
         return int(lowest.sum()) + counted, int(highest.sum()) + counted
 
-    def push(self, keys: Any, times: Any = None) -> None:
+    def push(self, keys: ArrayLike, times: ArrayLike | None = None) -> None:
         """Count a batch of keys: 64-bit integers, with their times where the window is a span."""
         items = as_keys(keys)
         where = self._places(len(items), times)
@@ -188,7 +188,7 @@ class WindowCounter:
     def _notes(self) -> np.ndarray:
         return self._note[: self._totals[NOTES]]
 
-    def _places(self, count: int, times: Any) -> np.ndarray:
+    def _places(self, count: int, times: ArrayLike | None) -> np.ndarray:
         """Return where in the stream each row is: its number, or its time."""
         if self.rows is not None:
             if times is not None:

@@ -18,6 +18,8 @@ from .dialects import quoted
 from .relation import Relation, address_of, hide, values
 from .sessions import SESSIONS, Session, open_session
 
+Fetch = Callable[[pa.Array], pa.Table]  # a user's function: the rows of some keys
+
 
 class RowSource:
     """A source that has one row, or none, for a key."""
@@ -204,7 +206,7 @@ class Called(RowSource):
     its columns are needed before the query starts. It cannot be stopped from outside.
     """
 
-    def __init__(self, function: Callable[[pa.Array], Any], keys: tuple[str, ...]):
+    def __init__(self, function: Fetch, keys: tuple[str, ...]):
         self.function = function
         self.keys = keys
         self.name = f"the function {getattr(function, '__qualname__', type(function).__name__)}"
@@ -231,7 +233,7 @@ class Called(RowSource):
         return answer
 
 
-def as_source(relation: Any, on: tuple[str, ...]) -> RowSource:
+def as_source(relation: Relation | Fetch, on: tuple[str, ...]) -> RowSource:
     """Return the source behind what a user passed."""
     if isinstance(relation, Relation):
         if relation.key is not None and len(relation.key) != len(on):
@@ -240,7 +242,7 @@ def as_source(relation: Any, on: tuple[str, ...]) -> RowSource:
                 f"{', '.join(relation.key)}"
             )
         return Database(relation, tuple(relation.key or on))
-    if isinstance(relation, Callable):  # type: ignore[arg-type]
+    if callable(relation):
         return Called(relation, on)
     raise BadInput(
         "relation must be a Relation, or a function fetch(keys) that returns a pyarrow Table, got "

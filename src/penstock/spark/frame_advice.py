@@ -120,8 +120,8 @@ def _cache(
     split = draw.plan_lookup(table, work, draw.ERROR)
     hot_keys = _hot_keys(per_key, table, split, 0.0, np.inf)
     _, key, _, weight, hot = _drawn(rows, hot_keys, split, draw.WHOLE, asked.seed)
-    hottest, more = int(counts.left.max()), {"skew": counts.skew, "call": call}
-    streams = Streams.of_references("events", total, counts.keys, hottest, **more)
+    hottest = int(counts.left.max())
+    streams = Streams.of_references("events", total, counts.keys, counts.skew, hottest, call=call)
     return advising.from_lookup_sample(lookup_sample(key, weight, hot), streams, asked)
 
 
@@ -164,8 +164,8 @@ def _join(
     if sample.whole:
         live = live_rows(sample.time, within)
     hottest = float(matches.max() / max(1.0, counts.total(matches)))
-    more = {"skew": counts.skew, "hottest": hottest, "payload": payload, "call": call}
-    streams = Streams.of_join("left and right", count, counts.keys, live, **more)
+    facts = counts.skew, hottest, payload, call
+    streams = Streams.of_join("left and right", count, counts.keys, live, *facts)
     doubts = advising.window_doubts(span, within)
     return advising.from_join_sample(sample, streams, live, doubts, asked)
 

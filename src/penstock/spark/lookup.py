@@ -1,7 +1,6 @@
 """Look the rows of events up in a relation through a cache: a DataFrame in, a DataFrame out."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from ..kernel.durations import microseconds
 from ..kernel.policy import CACHING
 from ..relations import Patience, Relation, RowSource, as_source
 from ..relations.fetching import ask
+from ..relations.sources import Fetch
 from . import checks
 from .checks import Span
 from .figures import LOOKUP, observed_lookup
@@ -27,8 +27,6 @@ from .runtime.output import plain_rows, rows_of
 from .runtime.packets import pack
 from .runtime.rehearsal import lookup_kernels
 from .session import check_settings
-
-Fetch = Callable[[pa.Array], pa.Table]  # of the rows of some keys
 
 
 def lookup(

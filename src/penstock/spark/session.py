@@ -39,7 +39,7 @@ SMALLEST_BATCH = 10_000
 _told: set[str] = set()
 
 
-def local(cores: int = 2, memory: str = "4g", **settings: Any) -> SparkSession:
+def local(cores: int = 2, memory: str = "4g", **settings: object) -> SparkSession:
     """Return a local session with settings that suit streams of Arrow batches.
 
     Further settings are given by their names, or with underscores for dots:
