@@ -37,6 +37,8 @@ def on_files(files: Files, config: Any) -> Files:
     for pattern in EXAMPLES:
         for path in sorted((ROOT / "examples").rglob(pattern)):
             place = path.relative_to(ROOT).as_posix()
+            if place == "examples/README.md":  # docs/examples.md has its address
+                continue
             files.append(File.generated(config, place, abs_src_path=str(path)))
     return files
 
