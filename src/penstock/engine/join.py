@@ -259,7 +259,7 @@ class Join(JoinMemory):
                 payload, where the budget counts that.
             emit: bool; default True. False: results are counted and not listed.
         """
-        rows = self._batch(side, key, time, end, null, size, value)
+        rows = self._batch(side, key, time, value=value, end=end, null=null, size=size)
         return self._matches(self._take(rows, LIST if emit else COUNT))
 
     def push_parts(
@@ -268,12 +268,9 @@ class Join(JoinMemory):
         key: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
         *,
-        value: npt.ArrayLike | None = None,
-        end: npt.ArrayLike | None = None,
-        null: npt.ArrayLike | None = None,
-        size: npt.ArrayLike | None = None,
         most: int = PART,
         pairs: bool = False,
+        **columns: npt.ArrayLike | None,
     ) -> Iterator[Matches]:
         """Take a batch as `push` does, and return what it matched in parts of about `most` results.
 
@@ -290,9 +287,10 @@ class Join(JoinMemory):
         Args:
             most: int; default 131,072. How many results a part has, about.
             pairs: bool; default False. True: what matched is returned as pairs also by semi and
-                anti joins. The others are those of `push`.
+                anti joins.
+            columns: `value`, `end`, `null` and `size`, as for `push`.
         """
-        return self._bundled(self._batch(side, key, time, end, null, size, value), most, pairs)
+        return self._bundled(self._batch(side, key, time, **columns), most, pairs)
 
     def _bundled(self, rows: Rows, most: int, pairs: bool) -> Iterator[Matches]:
         """Return the results of rows in parts that are worth handling."""
@@ -312,9 +310,7 @@ class Join(JoinMemory):
         side: npt.ArrayLike,
         key: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
-        *,
-        value: npt.ArrayLike | None = None,
-        size: npt.ArrayLike | None = None,
+        **columns: npt.ArrayLike | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take a batch; return for each row the results it completed, and the rows first matched.
 
@@ -329,7 +325,7 @@ class Join(JoinMemory):
         if self.form.together:
             raise BadInput("tally needs rows that are taken one by one; leave out together=")
         first = self._next_row
-        rows = self._batch(side, key, time, None, None, size, value)
+        rows = self._batch(side, key, time, **columns)
         found = np.zeros((2, self._next_row - first), np.int64)
         found[:, rows.row - first] = self._take(rows, TALLY)[:, :2].T
         return found[0], found[1]
@@ -355,7 +351,7 @@ class Join(JoinMemory):
             raise BadInput(f"value must have as many rows as side and key, got {bits.shape}")
         return self.band.keys(equal, bits), absent if null is None else absent | np.asarray(null)
 
-    def _batch(self, side, key, time, end, null, size, value=None) -> Rows:
+    def _batch(self, side, key, time, *, value=None, end=None, null=None, size=None) -> Rows:
         """Check a batch, count what is in it, and return the rows to take."""
         key, null = self._keyed(side, key, null, value)
         if self._pilot.policy.needs_window and self.within is None and end is None:

@@ -300,8 +300,7 @@ class _KernelCache(caching.NullCache):
         self._folder = folder
         self._compiled = compiled
         self._what = what
-        self._turns: dict[str, Turn | None] = {}
-        self._notices: dict[str, threading.Timer] = {}
+        self._compiling: dict[str, tuple[Turn, threading.Timer]] = {}
 
     def _name(self, signature: Any) -> str:
         """Return the name of the file for arguments of these types."""
@@ -326,13 +325,12 @@ class _KernelCache(caching.NullCache):
         rtsys.initialize(target_context)  # the rest of Numba is needed to compile only
         name = self._name(sig)
         found = self._read(name, target_context)
-        if found is None and name not in self._turns:
-            turn = self._turn(name)
+        if found is None and name not in self._compiling:
+            turn = Turn(self._folder and (self._folder / name).with_suffix(".turn"))
             found = self._read(name, target_context)  # another process may have been faster
             if found is None:
-                self._turns[name] = turn
-                self._notices[name] = _notice(self._what)
-            elif turn is not None:
+                self._compiling[name] = turn, _notice(self._what)
+            else:
                 turn.end()
         return found
 
@@ -341,15 +339,10 @@ class _KernelCache(caching.NullCache):
         if not data.library.has_dynamic_globals and self._folder is not None:
             _write(self._folder / name, data)
             _used.add(name)
-        if name in self._turns:
-            self._notices.pop(name).cancel()
-            turn = self._turns.pop(name)
-            if turn is not None:
-                turn.end()
-
-    def _turn(self, name: str) -> "Turn | None":
-        """Wait for one's turn to compile, where processes share a folder."""
-        return None if self._folder is None else Turn((self._folder / name).with_suffix(".turn"))
+        if name in self._compiling:
+            turn, notice = self._compiling.pop(name)
+            notice.cancel()
+            turn.end()
 
     def _read(self, name: str, context: Any) -> Any:
         """Return code that is kept on disk, or was sent here."""
@@ -421,13 +414,16 @@ def _keep(path: Path, code: bytes) -> None:
 
 
 class Turn:
-    """One's turn at whatever the file stands for; ends with `end`, or with the process."""
+    """One's turn at whatever the file stands for; ends with `end`, or with the process.
 
-    def __init__(self, file: Path, patience: float | None = None):
+    Without a file, which processes would share, there is nothing to wait for.
+    """
+
+    def __init__(self, file: Path | None, patience: float | None = None):
         self.had_to_wait = False
         self._file = file
         self._handle: int | None = None
-        if fcntl is None:
+        if fcntl is None or file is None:
             return
         try:
             self._handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
@@ -443,6 +439,7 @@ class Turn:
         if self._handle is not None:
             # One that opens the file anew does not see one that waits for the old file: at worst
             # both go on.
+            assert self._file is not None
             self._file.unlink(missing_ok=True)
             os.close(self._handle)  # which unlocks it
             self._handle = None
