@@ -81,8 +81,7 @@ def jit(function: Callable) -> Any:
 
 def kernel(function: Callable) -> Any:
     """Compile a small kernel that Python calls and that is the same for every policy."""
-    made = njit(_nrt=False, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)(function)
-    return _kept(made, function.__name__)
+    return _kept(function, function.__name__, no_cfunc_wrapper=True)
 
 
 def specialise(function: Callable, what: str = "") -> Any:
@@ -92,11 +91,11 @@ def specialise(function: Callable, what: str = "") -> Any:
     """
     if config.DISABLE_JIT:
         return function
-    made = njit(  # engines may run in threads
-        _nrt=False, nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler
-    )(_by_reference(function))
+    # Engines may run in threads.
+    options = {"nogil": True, "no_cfunc_wrapper": True}
+    made = _kept(_by_reference(function), what or function.__name__, **options)
     made.plain = plainly(function)
-    return _kept(made, what or function.__name__)
+    return made
 
 
 def plainly(function: Callable) -> Callable:
@@ -115,7 +114,7 @@ def plainly(function: Callable) -> Callable:
 
 def specialise_hooks(function: Callable, what: str) -> Any:
     """Compile `function`, whose tuples are references already, to be called by its address."""
-    return _kept(njit(_nrt=False, pipeline_class=KernelCompiler, **_BARE)(function), what)
+    return _kept(function, what, **_BARE)
 
 
 def _by_reference(function: Callable) -> Callable:
@@ -145,11 +144,12 @@ def is_signature_ready(compiled: Any, signature: tuple[Any, ...]) -> bool:
     return signature in compiled.overloads or compiled._cache.has(signature, compiled.targetctx)
 
 
-def _kept(compiled: Any, what: str) -> Any:
-    """Let the machine code be kept on disk, if there is a place."""
+def _kept(function: Callable, what: str, **options: bool) -> Any:
+    """Compile a function lazily; its machine code is kept on disk, if there is a place."""
+    made = njit(_nrt=False, pipeline_class=KernelCompiler, **options)(function)
     if not config.DISABLE_JIT:
-        compiled._cache = _KernelCache(cache_folder(), compiled, what)
-    return compiled
+        made._cache = _KernelCache(cache_folder(), made, what)
+    return made
 
 
 class Packed(NamedTuple):
@@ -183,11 +183,9 @@ def packed(names: "set[str]") -> Packed:
     folder = cache_folder()
     files = {}
     for name in sorted(names):
-        try:
+        with contextlib.suppress(OSError):  # forgotten meanwhile
             if folder is not None:
                 files[name] = zlib.compress((folder / name).read_bytes())
-        except OSError:  # forgotten meanwhile
-            continue
     hashes = {name: hashlib.sha256(code).hexdigest() for name, code in files.items()}
     return Packed(machine_kind(), files, hashes)
 
@@ -337,7 +335,8 @@ class _KernelCache(caching.NullCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         name = self._name(sig)
         if not data.library.has_dynamic_globals and self._folder is not None:
-            _write(self._folder / name, data)
+            code = dumps(data._reduce())
+            _keep(self._folder / name, hashlib.sha256(code).digest() + code)
             _used.add(name)
         if name in self._compiling:
             turn, notice = self._compiling.pop(name)
@@ -395,11 +394,6 @@ def _loaded(sealed: bytes, context: Any) -> Any:
         return compiler.CompileResult._rebuild(context, *pickle.loads(code))
     except Exception:  # as written, but Numba cannot use it
         return None
-
-
-def _write(path: Path, data: Any) -> None:
-    code = dumps(data._reduce())
-    _keep(path, hashlib.sha256(code).digest() + code)
 
 
 def _keep(path: Path, code: bytes) -> None:
