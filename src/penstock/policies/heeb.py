@@ -65,14 +65,17 @@ def make_alphas(setup: Setup, values: np.ndarray, mode: int) -> Alphas:
     shadows = len(values) if mode == benefits.FEEDBACK and setup.shape.is_plain else 0
     room = max(1, min(ROOM, setup.scale))
     share = min(1.0, room / setup.scale)
-    held = (np.zeros((shadows, room), np.int64) for _ in range(4))
+    key, stream, time, deadline = (np.zeros((shadows, room), np.int64) for _ in range(4))
     return Alphas(
         values,
         # The paper's choice for walks and autoregressions: alpha as large as the memory.
         np.array([np.abs(np.log(values / setup.scale)).argmin()]),
         np.array([mode]),
         np.zeros(2),
-        *held,
+        key,
+        stream,
+        time,
+        deadline,
         np.zeros(shadows, np.int64),
         np.zeros(shadows),
         np.array([min(round(share * 2**53), 2**53)], np.uint64),
