@@ -49,14 +49,10 @@ def slots_of(index, entry, side, leg):
             st.integers(0, SIDES - 1),
             st.sampled_from(KEYS),
         )
-    ),
-    apart=st.booleans(),
+    )
 )
-def test_lists_by_join_side_and_key(moves, apart):
-    """Leg 0 is listed in join 0 and leg 1 in join 1, so that a slot may be listed in both.
-
-    The chains lie `apart`, or in the records of the held tuples as they do in a join.
-    """
+def test_lists_by_join_side_and_key(moves):
+    """Leg 0 is listed in join 0 and leg 1 in join 1, so that a slot may be listed in both."""
     where, lists = {}, defaultdict(list)
     ops, expected = [], []
     for slot, join, side, key in moves:
@@ -72,7 +68,7 @@ def test_lists_by_join_side_and_key(moves, apart):
             expected.append(next(iter(lists[join, side, key]), slots.NONE))
         else:
             expected.append(NO_SLOT)
-    chain = None if apart else chains(make_held(SLOTS, 1, LEGS))
+    chain = chains(make_held(SLOTS, 1, LEGS))
     index = slots.make_index(SLOTS, JOINS, SIDES, LEGS, chain)
     newest = np.zeros(len(ops), np.int64)
     drive(index, np.array(ops, np.int64).reshape(-1, 6), newest)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from penstock.kernel import members as sets
 from penstock.kernel import rng as rngs
 from penstock.kernel.jit import jit, kernel
-from penstock.kernel.members import SAMPLE, SCAN, Members, make_choose, make_least
+from penstock.kernel.members import NONE, SAMPLE, SCAN, Members, make_choose, make_lowest
 from penstock.kernel.policy import REJECT
 from penstock.kernel.slots import make_held
 from tests.naive.rng import SplitMix
@@ -31,7 +31,7 @@ def score(state, held, slot, now):
     return held.at[slot]["time"] + now * held.at[slot]["row"]
 
 
-least = make_least(score, scan=ALL, sample=SOME)
+lowest_of = make_lowest(score, scan=ALL, sample=SOME)
 choose_victim = make_choose(score, scan=ALL, sample=SOME)
 
 
@@ -44,7 +44,7 @@ def fill(state, slots):
 @kernel
 def find(state, held, times, out, worth):
     for i in range(len(times)):
-        out[i], worth[i] = least(state, held, times[i])
+        out[i], worth[i] = lowest_of(state, held, times[i], NONE)
 
 
 @kernel

@@ -6,7 +6,6 @@ import pytest
 
 from penstock import policies
 from penstock.errors import BadInput
-from penstock.policies import registry
 from penstock.simulate import player
 
 
@@ -70,4 +69,4 @@ def test_advise_tries_the_cheap_policies_first_and_auto_last():
 
 
 def test_the_names_of_simulated_policies_are_reserved():
-    assert {policy.name for policy in player.SIMULATED} == set(registry.SIMULATED)
+    assert {policy.name for policy in player.SIMULATED} == set(policies.SIMULATED)

@@ -105,28 +105,26 @@ def test_floor_matches_up_to_its_end_and_never_after():
 @given(
     bounds=st.tuples(st.integers(0, 3), st.integers(0, 3)),
     lag=st.integers(-3, 4),
-    speed=st.integers(1, 3),
     seed=st.integers(0, 9),
 )
-def test_end_for_any_lag_and_speed(bounds, lag, speed, seed):
+def test_end_for_any_lag(bounds, lag, seed):
     noise_r, noise_s = (Discrete.uniform(bound) for bound in bounds)
-    trace = drift(60, seed, noise_r=noise_r, noise_s=noise_s, lag=lag, speed=speed)
+    trace = drift(60, seed, noise_r=noise_r, noise_s=noise_s, lag=lag)
     for row in range(len(trace)):
         value, other = trace.key[row], 1 - trace.side[row]
         # Tried step by step: can the other side bring this value then?
-        centre = [speed * (t - lag) if other == 0 else speed * t for t in range(-30, 130)]
+        centre = [t - lag if other == 0 else t for t in range(-30, 130)]
         possible = [t for t in range(-30, 130) if abs(value - centre[t + 30]) <= bounds[other]]
-        if possible:  # else the other side jumps over the value
-            assert trace.end[row] == max(possible)
+        assert trace.end[row] == max(possible)
     for earlier, later in later_matches(trace):
         assert trace.time[later] <= trace.end[earlier]
 
 
 def test_a_hand_worked_drift():
     still = Discrete.uniform(0)
-    trace = drift(3, 0, noise_r=still, noise_s=still, lag=2, speed=2)
-    assert trace.key.tolist() == [-4, 0, -2, 2, 0, 4]
-    # R's 0 at step 2 was S's at step 0; S's 0 at step 0 is R's at step 2, its 2 at step 3.
+    trace = drift(3, 0, noise_r=still, noise_s=still, lag=2)
+    assert trace.key.tolist() == [-2, 0, -1, 1, 0, 2]
+    # R's 0 at step 2 was S's at step 0; S's 0 at step 0 is R's at step 2, its 1 at step 3.
     assert trace.end.tolist() == [-2, 2, -1, 3, 0, 4]
 
 
@@ -162,8 +160,6 @@ def test_bad_arguments():
         tower(2.5, seed=1)
     with pytest.raises(BadInput, match="seed must be a whole number of at least 0, got -1"):
         tower(1, seed=-1)
-    with pytest.raises(BadInput, match="speed must be a whole number of at least 1, got 0"):
-        drift(1, 0, noise_r=still, noise_s=still, speed=0)
     with pytest.raises(BadInput, match="length must be a whole number"):
         GENERATED["tower"].references(0, seed=0)
     with pytest.raises(BadInput, match=r"bound of the noise must be .* at least 0, got -1"):

@@ -4,6 +4,7 @@
 - `join`, `lookup`: the public classes; `join_options`: the kinds of join, and what goes together
 - `join_memory`: how a join divides its budget; `departures`: its rows without a partner
 - `join_kernel`, `lookup_kernel`: what happens to one arrival after another, compiled
+- `join_probe`: how a newcomer is matched; part of the join's kernel
 - `standings`: with the goal of rows, what a held tuple is still worth; part of the join's kernel
 - `join_upkeep`: what a join does between batches
 - `batch`: checks a batch and brings it into order

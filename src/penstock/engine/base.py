@@ -10,7 +10,7 @@ the wrong ones until it had learned.
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -47,14 +47,6 @@ def larger(room: int) -> int:
     (1500, 900000)
     """
     return room + room // (2 if room < LARGE else 8)
-
-
-class Resumed(NamedTuple):
-    """What an engine that goes on has of the saved one."""
-
-    same: bool  # the policy, and what is found of it
-    resized: bool  # the budget is another
-    kept: bool  # what the policy remembers
 
 
 class Engine:
@@ -411,8 +403,11 @@ class Engine:
 
     def _resume(
         self, saved: dict[str, np.ndarray], header: dict[str, Any], unlike: bool = False
-    ) -> Resumed:
+    ) -> tuple[bool, bool, bool]:
         """Go on with the policy that was in force, unless the engine is `unlike` the saved one.
+
+        Returns whether the policy is the same, with what is found of it; whether the budget is
+        another; and whether what the policy remembers is kept.
 
         The tables of a policy keep the scale that they were made for, unless a budget that counts
         them has become smaller: then the policy begins anew.
@@ -426,4 +421,4 @@ class Engine:
             if kept:
                 self._scales = header["scales"]
             self._states = self._fresh_states()
-        return Resumed(same, resized, kept)
+        return same, resized, kept

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .join_kernel import EXPIRED, Departures, read_departures
+from .join_kernel import Departures, read_departures
+from .standings import EXPIRED
 
 
 class DepartureLog:

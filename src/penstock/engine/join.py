@@ -27,19 +27,7 @@ from .adapt.shadows import Columns
 from .base import CHUNK, NO_LIMIT
 from .batch import Window, make_dropping, prepare
 from .departures import DepartureLog, no_departures
-from .join_kernel import (
-    COMPLETED,
-    COUNT,
-    LIST,
-    MATCHED,
-    NEVER,
-    NOW,
-    TAKEN,
-    TALLY,
-    TOGETHER,
-    Departures,
-    Rows,
-)
+from .join_kernel import COUNT, LIST, NEVER, TALLY, Departures, Rows
 from .join_memory import JoinMemory
 from .join_options import (
     ALL,
@@ -53,32 +41,22 @@ from .join_options import (
     default_goal,
 )
 from .saved import arguments, by_stream, load_join, recounted, save_join, unpack_header
-from .standings import FOUND
+from .standings import TAKEN
 
 if TYPE_CHECKING:
     from ..models import Model
 
 PART = 2 * CHUNK  # results in one part of `push_parts`, about
-OUTSIDE = ("arrived", "dropped", "late", "null")  # counted before rows are taken
-COMPILED = (
-    "joins",
-    "how",
-    "match",
-    "window",
-    "together",
-    "goal",
-    "departures",
-)  # options of the kernel
-INSIDE = ("matched", "expired", "evicted", "rejected")  # the first columns of the kernel's counts
+# Options that the kernel depends on.
+COMPILED = ("joins", "how", "match", "window", "together", "goal", "departures")
 
 
 class Matches(NamedTuple):
     """The results of one push."""
 
-    rows: (
-        np.ndarray
-    )  # int64[n, legs of the widest join]: row numbers in the order of legs; -1 pads,
-    # and stands for the partner that a row of an outer join did not find
+    # int64[n, legs of the widest join]: row numbers in the order of legs; -1 pads, and stands for
+    # the partner that a row of an outer join did not find
+    rows: np.ndarray
     join: np.ndarray  # int64[n]: which join each result belongs to
 
 
@@ -259,7 +237,7 @@ class Join(JoinMemory):
                 payload, where the budget counts that.
             emit: bool; default True. False: results are counted and not listed.
         """
-        rows = self._batch(side, key, time, end, null, size, value)
+        rows = self._batch(side, key, time, value=value, end=end, null=null, size=size)
         return self._matches(self._take(rows, LIST if emit else COUNT))
 
     def push_parts(
@@ -268,12 +246,9 @@ class Join(JoinMemory):
         key: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
         *,
-        value: npt.ArrayLike | None = None,
-        end: npt.ArrayLike | None = None,
-        null: npt.ArrayLike | None = None,
-        size: npt.ArrayLike | None = None,
         most: int = PART,
         pairs: bool = False,
+        **columns: npt.ArrayLike | None,
     ) -> Iterator[Matches]:
         """Take a batch as `push` does, and return what it matched in parts of about `most` results.
 
@@ -290,9 +265,10 @@ class Join(JoinMemory):
         Args:
             most: int; default 131,072. How many results a part has, about.
             pairs: bool; default False. True: what matched is returned as pairs also by semi and
-                anti joins. The others are those of `push`.
+                anti joins.
+            columns: `value`, `end`, `null` and `size`, as for `push`.
         """
-        return self._bundled(self._batch(side, key, time, end, null, size, value), most, pairs)
+        return self._bundled(self._batch(side, key, time, **columns), most, pairs)
 
     def _bundled(self, rows: Rows, most: int, pairs: bool) -> Iterator[Matches]:
         """Return the results of rows in parts that are worth handling."""
@@ -312,9 +288,7 @@ class Join(JoinMemory):
         side: npt.ArrayLike,
         key: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
-        *,
-        value: npt.ArrayLike | None = None,
-        size: npt.ArrayLike | None = None,
+        **columns: npt.ArrayLike | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take a batch; return for each row the results it completed, and the rows first matched.
 
@@ -329,7 +303,7 @@ class Join(JoinMemory):
         if self.form.together:
             raise BadInput("tally needs rows that are taken one by one; leave out together=")
         first = self._next_row
-        rows = self._batch(side, key, time, None, None, size, value)
+        rows = self._batch(side, key, time, **columns)
         found = np.zeros((2, self._next_row - first), np.int64)
         found[:, rows.row - first] = self._take(rows, TALLY)[:, :2].T
         return found[0], found[1]
@@ -355,7 +329,7 @@ class Join(JoinMemory):
             raise BadInput(f"value must have as many rows as side and key, got {bits.shape}")
         return self.band.keys(equal, bits), absent if null is None else absent | np.asarray(null)
 
-    def _batch(self, side, key, time, end, null, size, value=None) -> Rows:
+    def _batch(self, side, key, time, *, value=None, end=None, null=None, size=None) -> Rows:
         """Check a batch, count what is in it, and return the rows to take."""
         key, null = self._keyed(side, key, null, value)
         if self._pilot.policy.needs_window and self.within is None and end is None:
@@ -511,22 +485,6 @@ class Join(JoinMemory):
             return Matches(found, np.zeros(len(found), np.int64))
         return Matches(found[:, :sides], found[:, sides])
 
-    def advance(self, reached: npt.ArrayLike) -> None:
-        """Take note how far each stream has come elsewhere, in parts that this join does not see.
-
-        From now on earlier rows come too late. Without a budget what has expired by that is removed
-        at the next arrival. With one nothing is: what is evicted must not depend on how often the
-        time is told.
-
-        Args:
-            reached: int[streams]. The largest time of each stream.
-        """
-        self._told = np.maximum(self._told, np.asarray(reached, np.int64))
-        if self.budget is None and self._slowest:
-            self._tables.seen[:] = self.reached
-        elif self.budget is None:
-            self._tables.marks[NOW] = self.reached.max()
-
     @property
     def next_row(self) -> int:
         """The number of the next row that is pushed."""
@@ -549,12 +507,6 @@ class Join(JoinMemory):
         """Return what is in force, and with `auto` since when, why, and what else was tried."""
         return {"layout": self.layout} | super().explain()
 
-    def shift_clock(self, by: int) -> None:
-        """Move all that is known of how far the streams have come, as the delay may ask for."""
-        marks = self._tables.marks[NOW : NOW + 1]
-        for known in (self._told, self._tables.seen, marks):
-            known[known != NEVER] += by
-
     def expire(self) -> None:
         """Drop at once what can match nothing any more, instead of at the next arrival."""
         if self.watermark is not None and self.within is not None:
@@ -562,85 +514,6 @@ class Join(JoinMemory):
             policy, states = self._any_hooks()
             drop = join_kernel.compile_expire(policy, self.form)
             drop(self._tables, states, self.watermark)
-
-    @property
-    def reach(self) -> tuple[int, ...] | None:
-        """How long after its time a row of each stream can match; None: for ever."""
-        if isinstance(self.within, tuple):
-            low, high = self.within
-            return high, -low
-        return None if self.within is None else (self.within,) * self.form.shape.streams
-
-    @property
-    def now(self) -> int | None:
-        """The largest time seen, or None before the first row."""
-        now = int(self._tables.marks[NOW])
-        return None if now == NEVER or self.form.counting else now
-
-    @property
-    def watermark(self) -> int | None:
-        """The time before which rows come too late, or None while there is no such time."""
-        if self.form.counting:
-            return None
-        reached = self.reached.min() if self._slowest else self.reached.max()
-        return None if reached == NEVER else int(reached) - (self.delay or 0)
-
-    @property
-    def reached(self) -> np.ndarray:
-        """How far each stream has come, as far as that is known."""
-        seen = self._tables.seen if self._slowest else self._tables.marks[NOW]
-        return np.maximum(seen, self._told)
-
-    @property
-    def results(self) -> int:
-        """How many results were produced so far."""
-        return int(self._tables.counts[:, MATCHED].sum())
-
-    @property
-    def rows_matched(self) -> int:
-        """How many rows were in at least one result so far, on all sides."""
-        return int(self._tables.counts[:, FOUND].sum())
-
-    @property
-    def attained(self) -> int:
-        """How much of its goal the join has reached so far: results, or rows matched."""
-        return self.rows_matched if self.goal == ROWS else self.results
-
-    @property
-    def together(self) -> int:
-        """How many pairs arrived at the same time (with `together`); they are not results."""
-        return int(self._tables.marks[TOGETHER])
-
-    @property
-    def counters(self) -> dict[str, np.ndarray]:
-        """What happened to the rows so far, per stream."""
-        self._departures.read(self._tables.gone)
-        arrived, late, null = self._outside.copy()
-        inside = self._tables.counts.T.copy()
-        outside = arrived, self._dropped.copy(), late, null
-        counters = dict(zip((*OUTSIDE, *INSIDE), (*outside, *inside[:4]), strict=True))
-        unmatched, evicted = self._departures.counts.copy()
-        return counters | {
-            "rows_matched": inside[FOUND],
-            "completed": inside[COMPLETED],
-            "unmatched": unmatched,
-            "unmatched_evicted": evicted,
-        }
-
-    @property
-    def held_rows(self) -> np.ndarray:
-        """The numbers of the rows held, in the order in which they were kept."""
-        return self._tables.held.at["row"][self._live()]
-
-    @property
-    def tuples(self) -> dict[str, np.ndarray]:
-        """The key, time and stream of the tuples held, in the order of `held_rows`."""
-        live, held = self._live(), self._tables.held
-        return {
-            "key": held.key[live],
-            "time": held.at["time"][live],
-            "stream": held.at["stream"][live],
-        }
 
     def save(self, copy: bool = True) -> dict[str, np.ndarray]:
         """Return the whole state as plain arrays; `restore` goes on as if nothing had happened.

@@ -1,24 +1,31 @@
-"""What a join holds its tuples in: one memory for all streams, or one for each.
+"""What a join holds its tuples in, one memory for all streams or one for each, and what it tells.
 
-The budget is divided among the memories; `resize` changes the budget.
+The budget is divided among the memories; `resize` changes the budget. How far the streams have come
+says what has expired and what comes too late. Counters tell what happened to the rows.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import policies
 from ..errors import BadInput
 from ..kernel import slots
 from ..kernel.band import Band
+from ..kernel.gains import ROWS
 from ..kernel.policy import JOINING, Configured, Setup
 from . import departures, join_kernel, join_upkeep
 from .adapt.chooser import cold_share
 from .adapt.shadows import Columns
 from .base import NO_LIMIT, Engine, larger
-from .join_kernel import BUDGET, NOW, USED, Form, Rows
+from .join_kernel import BUDGET, NEVER, NOW, TOGETHER, USED, Form, Rows
 from .ledger import parts_of, split_budget
+from .standings import COMPLETED, FOUND, MATCHED
+
+OUTSIDE = ("arrived", "dropped", "late", "null")  # counted before rows are taken
+INSIDE = ("matched", "expired", "evicted", "rejected")  # the first columns of the kernel's counts
 
 
 class JoinMemory(Engine):
@@ -28,6 +35,13 @@ class JoinMemory(Engine):
     band: Band | None
     within: int | tuple[int, int] | None
     models: tuple[Any, ...] | None
+    delay: int | None
+    goal: str
+    _slowest: bool  # the slowest stream sets the clock
+    _outside: np.ndarray  # int64[3, streams]: rows that arrived, came late, had no key
+    _dropped: np.ndarray  # int64[streams]
+    _told: np.ndarray  # int64[streams]: how far each has come elsewhere
+    _departures: departures.DepartureLog
 
     def _divide(self, shares: Sequence[float] | None, scale: int | None) -> None:
         """Divide the budget among the memories, when policy and form are known."""
@@ -66,6 +80,107 @@ class JoinMemory(Engine):
         self._tables.lanes[:, BUDGET] = self._budgets
         self._shrink()
         self._pilot.resize()
+
+    def advance(self, reached: npt.ArrayLike) -> None:
+        """Take note how far each stream has come elsewhere, in parts that this join does not see.
+
+        From now on earlier rows come too late. Without a budget what has expired by that is removed
+        at the next arrival. With one nothing is: what is evicted must not depend on how often the
+        time is told.
+
+        Args:
+            reached: int[streams]. The largest time of each stream.
+        """
+        self._told = np.maximum(self._told, np.asarray(reached, np.int64))
+        if self.budget is None and self._slowest:
+            self._tables.seen[:] = self.reached
+        elif self.budget is None:
+            self._tables.marks[NOW] = self.reached.max()
+
+    def shift_clock(self, by: int) -> None:
+        """Move all that is known of how far the streams have come, as the delay may ask for."""
+        marks = self._tables.marks[NOW : NOW + 1]
+        for known in (self._told, self._tables.seen, marks):
+            known[known != NEVER] += by
+
+    @property
+    def reach(self) -> tuple[int, ...] | None:
+        """How long after its time a row of each stream can match; None: for ever."""
+        if isinstance(self.within, tuple):
+            low, high = self.within
+            return high, -low
+        return None if self.within is None else (self.within,) * self.form.shape.streams
+
+    @property
+    def now(self) -> int | None:
+        """The largest time seen, or None before the first row."""
+        now = int(self._tables.marks[NOW])
+        return None if now == NEVER or self.form.counting else now
+
+    @property
+    def watermark(self) -> int | None:
+        """The time before which rows come too late, or None while there is no such time."""
+        if self.form.counting:
+            return None
+        reached = self.reached.min() if self._slowest else self.reached.max()
+        return None if reached == NEVER else int(reached) - (self.delay or 0)
+
+    @property
+    def reached(self) -> np.ndarray:
+        """How far each stream has come, as far as that is known."""
+        seen = self._tables.seen if self._slowest else self._tables.marks[NOW]
+        return np.maximum(seen, self._told)
+
+    @property
+    def results(self) -> int:
+        """How many results were produced so far."""
+        return int(self._tables.counts[:, MATCHED].sum())
+
+    @property
+    def rows_matched(self) -> int:
+        """How many rows were in at least one result so far, on all sides."""
+        return int(self._tables.counts[:, FOUND].sum())
+
+    @property
+    def attained(self) -> int:
+        """How much of its goal the join has reached so far: results, or rows matched."""
+        return self.rows_matched if self.goal == ROWS else self.results
+
+    @property
+    def together(self) -> int:
+        """How many pairs arrived at the same time (with `together`); they are not results."""
+        return int(self._tables.marks[TOGETHER])
+
+    @property
+    def counters(self) -> dict[str, np.ndarray]:
+        """What happened to the rows so far, per stream."""
+        self._departures.read(self._tables.gone)
+        arrived, late, null = self._outside.copy()
+        inside = self._tables.counts.T.copy()
+        outside = arrived, self._dropped.copy(), late, null
+        counters = dict(zip((*OUTSIDE, *INSIDE), (*outside, *inside[:4]), strict=True))
+        unmatched, evicted = self._departures.counts.copy()
+        return counters | {
+            "rows_matched": inside[FOUND],
+            "completed": inside[COMPLETED],
+            "unmatched": unmatched,
+            "unmatched_evicted": evicted,
+        }
+
+    @property
+    def held_rows(self) -> np.ndarray:
+        """The numbers of the rows held, in the order in which they were kept."""
+        return self._tables.held.at["row"][self._live()]
+
+    @property
+    def tuples(self) -> dict[str, np.ndarray]:
+        """The key, time and stream of the tuples held, in the order of `held_rows`."""
+        live, held = self._live(), self._tables.held
+        return {
+            "key": held.key[live],
+            "time": held.at["time"][live],
+            "stream": held.at["stream"][live],
+        }
 
     @property
     def layout(self) -> str:

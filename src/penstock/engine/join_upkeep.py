@@ -12,19 +12,8 @@ from ..kernel.order import make_order, push_back
 from ..kernel.policy import REJECT, Policy, grown
 from ..kernel.slots import NONE
 from .departures import no_departures
-from .join_kernel import (
-    BUDGET,
-    COUNTS,
-    EVICTED,
-    NEVER,
-    USED,
-    Form,
-    Tables,
-    places,
-    readers,
-    remover,
-)
-from .standings import make_standings
+from .join_kernel import BUDGET, NEVER, USED, Form, Tables, places, readers, remover
+from .standings import COUNTS, EVICTED, make_standings
 
 
 def make_tables(

@@ -22,7 +22,9 @@ from ..kernel.slots import NONE
 if TYPE_CHECKING:
     from .join_kernel import Form
 
-FOUND = 5  # the column of counts: rows that have had a result
+# The columns of counts; FOUND: rows that have had a result.
+MATCHED, EXPIRED, EVICTED, REFUSED, TAKEN, FOUND, COMPLETED = range(7)
+COUNTS = 7
 
 
 class Standings(NamedTuple):

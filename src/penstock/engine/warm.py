@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel.gains import PAIRS
-from ..kernel.policy import CACHING
+from ..kernel.policy import CACHING, Configured
 from .adapt.shadows import Columns
 from .base import Engine
 from .beside import Call, compiled_here
@@ -55,16 +55,19 @@ def calls_for(engine: Engine) -> list[Call]:
     return [Call(__name__, compile_for.__name__, (each._terms(),)) for each in needed]
 
 
+def _tried(engine: Engine) -> list[Configured]:
+    """Return what `auto` may put in force, once for each policy: parameters change no kernel."""
+    tried = () if engine.chooser is None else engine.chooser.candidates
+    each = {chosen.policy.name: chosen for chosen in reversed(tried)}
+    return [chosen for chosen in each.values() if not chosen.policy.ordered]
+
+
 def _shadows(engine: Engine) -> Iterator[Engine]:
     """Return a shadow cache for each policy that is tried."""
-    if engine.chooser is None:
-        return
-    tried = {each.policy.name: each for each in reversed(engine.chooser.candidates)}
-    for chosen in tried.values():
-        if not chosen.policy.ordered:
-            shadow = engine._shadow(chosen, 1.0)
-            shadow.is_shadow = True
-            yield shadow
+    for chosen in _tried(engine):
+        shadow = engine._shadow(chosen, 1.0)
+        shadow.is_shadow = True
+        yield shadow
 
 
 def _two_rows(engine: Engine) -> Columns:
@@ -92,18 +95,8 @@ def prepare_all(policy: str, problem: str, goal: str = PAIRS) -> None:
             prepare(Join(within=1, sized=sized))
         engine = make()
         prepare(make())
-        if engine.chooser is not None:
-            for terms in _later_terms(engine):
-                compile_for(terms)
-
-
-def _later_terms(engine: Engine) -> Iterator[Terms]:
-    """Return the terms of what `auto` may put in force later."""
-    assert engine.chooser is not None
-    tried = {each.policy.name: each for each in engine.chooser.candidates}
-    for chosen in tried.values():
-        if not chosen.policy.ordered:
-            yield engine._terms() | {"policy": str(chosen)}
+        for chosen in _tried(engine):
+            compile_for(engine._terms() | {"policy": str(chosen)})
 
 
 def compile_for(terms: Terms) -> None:

@@ -78,7 +78,8 @@ def _read(text: str, argument: str, signed: bool) -> int:
     bare = re.sub(r"^\s*interval\s+", "", text, flags=re.IGNORECASE)
     while bare[end:].strip():
         part = PART.match(bare, end)
-        unit = _unit(part.group(2)) if part else ""
+        word = part.group(2).lower() if part else ""
+        unit = SHORT.get(word) or word.removesuffix("s")
         if part is None or unit not in MICROSECONDS:
             raise BadInput(
                 f"{argument} must be a span of time such as '10 seconds' or '1 hour 30 minutes' "
@@ -95,8 +96,3 @@ def _read(text: str, argument: str, signed: bool) -> int:
 
 def _refuse_negative(span: str | timedelta, argument: str) -> NoReturn:
     raise BadInput(f"{argument} must not be negative, nor a part of it, got {span!r}")
-
-
-def _unit(word: str) -> str:
-    word = word.lower()
-    return SHORT.get(word) or word.removesuffix("s")

@@ -81,8 +81,7 @@ def jit(function: Callable) -> Any:
 
 def kernel(function: Callable) -> Any:
     """Compile a small kernel that Python calls and that is the same for every policy."""
-    made = njit(_nrt=False, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)(function)
-    return _kept(made, function.__name__)
+    return _kept(function, function.__name__, no_cfunc_wrapper=True)
 
 
 def specialise(function: Callable, what: str = "") -> Any:
@@ -92,11 +91,11 @@ def specialise(function: Callable, what: str = "") -> Any:
     """
     if config.DISABLE_JIT:
         return function
-    made = njit(  # engines may run in threads
-        _nrt=False, nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler
-    )(_by_reference(function))
+    # Engines may run in threads.
+    options = {"nogil": True, "no_cfunc_wrapper": True}
+    made = _kept(_by_reference(function), what or function.__name__, **options)
     made.plain = plainly(function)
-    return _kept(made, what or function.__name__)
+    return made
 
 
 def plainly(function: Callable) -> Callable:
@@ -115,7 +114,7 @@ def plainly(function: Callable) -> Callable:
 
 def specialise_hooks(function: Callable, what: str) -> Any:
     """Compile `function`, whose tuples are references already, to be called by its address."""
-    return _kept(njit(_nrt=False, pipeline_class=KernelCompiler, **_BARE)(function), what)
+    return _kept(function, what, **_BARE)
 
 
 def _by_reference(function: Callable) -> Callable:
@@ -145,11 +144,12 @@ def is_signature_ready(compiled: Any, signature: tuple[Any, ...]) -> bool:
     return signature in compiled.overloads or compiled._cache.has(signature, compiled.targetctx)
 
 
-def _kept(compiled: Any, what: str) -> Any:
-    """Let the machine code be kept on disk, if there is a place."""
+def _kept(function: Callable, what: str, **options: bool) -> Any:
+    """Compile a function lazily; its machine code is kept on disk, if there is a place."""
+    made = njit(_nrt=False, pipeline_class=KernelCompiler, **options)(function)
     if not config.DISABLE_JIT:
-        compiled._cache = _KernelCache(cache_folder(), compiled, what)
-    return compiled
+        made._cache = _KernelCache(cache_folder(), made, what)
+    return made
 
 
 class Packed(NamedTuple):
@@ -183,11 +183,9 @@ def packed(names: "set[str]") -> Packed:
     folder = cache_folder()
     files = {}
     for name in sorted(names):
-        try:
+        with contextlib.suppress(OSError):  # forgotten meanwhile
             if folder is not None:
                 files[name] = zlib.compress((folder / name).read_bytes())
-        except OSError:  # forgotten meanwhile
-            continue
     hashes = {name: hashlib.sha256(code).hexdigest() for name, code in files.items()}
     return Packed(machine_kind(), files, hashes)
 
@@ -300,8 +298,7 @@ class _KernelCache(caching.NullCache):
         self._folder = folder
         self._compiled = compiled
         self._what = what
-        self._turns: dict[str, Turn | None] = {}
-        self._notices: dict[str, threading.Timer] = {}
+        self._compiling: dict[str, tuple[Turn, threading.Timer]] = {}
 
     def _name(self, signature: Any) -> str:
         """Return the name of the file for arguments of these types."""
@@ -326,30 +323,25 @@ class _KernelCache(caching.NullCache):
         rtsys.initialize(target_context)  # the rest of Numba is needed to compile only
         name = self._name(sig)
         found = self._read(name, target_context)
-        if found is None and name not in self._turns:
-            turn = self._turn(name)
+        if found is None and name not in self._compiling:
+            turn = Turn(self._folder and (self._folder / name).with_suffix(".turn"))
             found = self._read(name, target_context)  # another process may have been faster
             if found is None:
-                self._turns[name] = turn
-                self._notices[name] = _notice(self._what)
-            elif turn is not None:
+                self._compiling[name] = turn, _notice(self._what)
+            else:
                 turn.end()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         name = self._name(sig)
         if not data.library.has_dynamic_globals and self._folder is not None:
-            _write(self._folder / name, data)
+            code = dumps(data._reduce())
+            _keep(self._folder / name, hashlib.sha256(code).digest() + code)
             _used.add(name)
-        if name in self._turns:
-            self._notices.pop(name).cancel()
-            turn = self._turns.pop(name)
-            if turn is not None:
-                turn.end()
-
-    def _turn(self, name: str) -> "Turn | None":
-        """Wait for one's turn to compile, where processes share a folder."""
-        return None if self._folder is None else Turn((self._folder / name).with_suffix(".turn"))
+        if name in self._compiling:
+            turn, notice = self._compiling.pop(name)
+            notice.cancel()
+            turn.end()
 
     def _read(self, name: str, context: Any) -> Any:
         """Return code that is kept on disk, or was sent here."""
@@ -404,11 +396,6 @@ def _loaded(sealed: bytes, context: Any) -> Any:
         return None
 
 
-def _write(path: Path, data: Any) -> None:
-    code = dumps(data._reduce())
-    _keep(path, hashlib.sha256(code).digest() + code)
-
-
 def _keep(path: Path, code: bytes) -> None:
     partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}")
     try:
@@ -421,13 +408,16 @@ def _keep(path: Path, code: bytes) -> None:
 
 
 class Turn:
-    """One's turn at whatever the file stands for; ends with `end`, or with the process."""
+    """One's turn at whatever the file stands for; ends with `end`, or with the process.
 
-    def __init__(self, file: Path, patience: float | None = None):
+    Without a file, which processes would share, there is nothing to wait for.
+    """
+
+    def __init__(self, file: Path | None, patience: float | None = None):
         self.had_to_wait = False
         self._file = file
         self._handle: int | None = None
-        if fcntl is None:
+        if fcntl is None or file is None:
             return
         try:
             self._handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
@@ -443,6 +433,7 @@ class Turn:
         if self._handle is not None:
             # One that opens the file anew does not see one that waits for the old file: at worst
             # both go on.
+            assert self._file is not None
             self._file.unlink(missing_ok=True)
             os.close(self._handle)  # which unlocks it
             self._handle = None

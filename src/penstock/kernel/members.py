@@ -79,7 +79,7 @@ def make_choose(score, scan: int = SCAN, sample: int = SAMPLE, is_first=is_older
     A newcomer that scores less than all held tuples is rejected, unless it is `always` admitted.
     `is_first(held, slot, other, newcomer)` decides between equal scores.
     """
-    lowest_of = _make_lowest(score, scan, sample, is_first)
+    lowest_of = make_lowest(score, scan, sample, is_first)
 
     @jit
     def choose_victim(state, held, newcomer, now):
@@ -89,19 +89,8 @@ def make_choose(score, scan: int = SCAN, sample: int = SAMPLE, is_first=is_older
     return choose_victim
 
 
-def make_least(score, scan: int = SCAN, sample: int = SAMPLE):
-    """Return `least(state, held, now) -> (slot, score)` for states with `members` and `rng`."""
-    lowest_of = _make_lowest(score, scan, sample, is_older)
-
-    @jit
-    def least(state, held, now):
-        return lowest_of(state, held, now, NONE)
-
-    return least
-
-
-def _make_lowest(score, scan, sample, is_first):
-    """Return the function that compares a newcomer, if there is one, with the held tuples.
+def make_lowest(score, scan: int = SCAN, sample: int = SAMPLE, is_first=is_older):
+    """Return `lowest_of(state, held, now, newcomer) -> (slot, score)`; a newcomer of NONE is none.
 
     One loop for all of them, since every call of `score` is compiled code of its own.
     """

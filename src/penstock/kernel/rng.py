@@ -69,12 +69,7 @@ def uniform(rng):
 
 def uniforms(rng: np.ndarray, count: int) -> np.ndarray:
     """Return the next `count` draws of `uniform`."""
-    out = np.empty(count)
-    _draw_all(rng, out)
-    return out
-
-
-@kernel
-def _draw_all(rng, out):
-    for i in range(len(out)):
-        out[i] = uniform(rng)
+    steps = rng[0] + STEP * np.arange(1, count + 1, dtype=np.uint64)
+    if count:
+        rng[0] = steps[-1]
+    return (mix(steps) >> B11) * 2.0**-53

@@ -112,12 +112,12 @@ def make_index(
     joins: int,
     sides: int,
     legs: int,
-    chain: np.ndarray | None = None,
+    chain: np.ndarray,
     tails: bool = False,
 ) -> Index:
     """Return an index for `capacity` slots, with nothing in it.
 
-    `chain` is where slots keep their places in the lists: with the rest of a tuple, if given.
+    `chain` is where slots keep their places in the lists: with the rest of a tuple.
     """
     entries = capacity * legs
     entry = full((entries, sides + 2), NONE, np.int64)
@@ -126,7 +126,7 @@ def make_index(
         keymap.make_buckets(entries, joins),
         entry,
         make_stack(0, entries, entries),
-        np.zeros((capacity, legs), CHAIN) if chain is None else chain,
+        chain,
         full((entries if tails else 0, sides), NONE, np.int32),
     )
 

@@ -73,11 +73,6 @@ class Lasting:
             raise BadInput(f"steps of a fixed L must be a whole number above 0, got {self.scale!r}")
 
     @property
-    def converges(self) -> bool:
-        """Whether the sum of L over all steps is finite, and so the benefit of any join."""
-        return self.kind not in ("inf", "inv")
-
-    @property
     def horizon(self) -> int:
         """The number of steps that count, or that are considered at most."""
         if self.kind == "exp":
@@ -127,7 +122,7 @@ class BenefitTable(NamedTuple):
 
 def tabulate(model: Any, lastings: Sequence[Lasting], caching: bool = False) -> BenefitTable:
     """Return the table of a model, one layer per form of L."""
-    if not caching and not all(lasting.converges for lasting in lastings):
+    if not caching and any(lasting.kind in ("inf", "inv") for lasting in lastings):
         raise BadInput("L must be exp or fixed for joining: with inf and inv benefits are infinite")
     for kind, make in MAKERS.items():
         if isinstance(model, kind):

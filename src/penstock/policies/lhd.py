@@ -21,7 +21,7 @@ import numpy as np
 from ..kernel import members as sets
 from ..kernel import rng as rngs
 from ..kernel.jit import jit
-from ..kernel.members import make_least
+from ..kernel.members import NONE, make_lowest
 from ..kernel.pages import zeros
 from ..kernel.policy import CACHING, JOINING, Policy, Setup, Trial
 
@@ -180,12 +180,12 @@ def score(state, held, slot, now):
     return state.density[state.kind[slot], _bin(age)]
 
 
-_least = make_least(score, scan=COMPARED, sample=COMPARED)
+_lowest = make_lowest(score, scan=COMPARED, sample=COMPARED)
 
 
 @jit
 def choose_victim(state, held, newcomer, now):
-    return _least(state, held, now)[0]
+    return _lowest(state, held, now, NONE)[0]
 
 
 LHD = Policy(

@@ -14,7 +14,6 @@ that a billion keys need no table of a billion entries.
 """
 
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +23,7 @@ from ..numeric import Estimate, Floats, Ints, log_factorial, root
 STEEPEST = 100.0  # exponent: beyond it the second key would occur once in 1e30 rows
 COMPARED = 4000  # ranks at which the law is compared with the counts
 HEAD = 1000  # ranks summed one by one; the formula for the rest then errs by less than 1e-12
-NODES = 64  # of the quadrature
+NODE, WEIGHT = np.polynomial.legendre.leggauss(64)  # of the quadrature
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +123,9 @@ def power_sums(last: ArrayLike, z: float) -> Floats:
 def _tail(end: Floats, z: float) -> Floats:
     """Return the sums over HEAD < r <= exp(end)."""
     start = np.full_like(end, np.log(float(HEAD)))
-    node, weight = _quadrature()
     half = (end - start) / 2
-    at = start + half * (node[:, None] + 1)
-    integral = half * np.einsum("n,tnl->tl", weight, _terms(at, z) * np.exp(at))
+    at = start + half * (NODE[:, None] + 1)
+    integral = half * np.einsum("n,tnl->tl", WEIGHT, _terms(at, z) * np.exp(at))
     ends = (_terms(end, z) - _terms(start, z)) / 2
     return np.asarray(integral + ends + (_slopes(end, z) - _slopes(start, z)) / 12)
 
@@ -142,9 +140,3 @@ def _slopes(log_rank: Floats, z: float) -> Floats:
     weight, logs, squares = _terms(log_rank, z)
     by_log = np.stack((-z * weight, weight - z * logs, 2 * logs - z * squares))
     return by_log * np.exp(-log_rank)
-
-
-@cache
-def _quadrature() -> tuple[Floats, Floats]:
-    node, weight = np.polynomial.legendre.leggauss(NODES)
-    return node, weight

@@ -1,9 +1,9 @@
 """Streams whose values move: two trends with bounded noise, and two random walks.
 
-In `drift` the values of both streams rise at the same speed. At step t (0, 1, ...) stream S brings
-`speed * t + noise` and stream R, which lags behind, `speed * (t - lag) + noise`. Because the noise
-is bounded, the other stream leaves every value behind at a known step, after which a tuple cannot
-match any more. That step is the trace's `end`.
+In `drift` the values of both streams rise by 1 a step. At step t (0, 1, ...) stream S brings
+`t + noise` and stream R, which lags behind, `t - lag + noise`. Because the noise is bounded, the
+other stream leaves every value behind at a known step, after which a tuple cannot match any more.
+That step is the trace's `end`.
 
 In `walk` each stream starts at 0 and moves by round(N(0, 1)) a step. Near values can be predicted,
 far ones cannot. Two walks may part for good, so the number of matches varies widely between seeds,
@@ -34,7 +34,6 @@ def drift(
     noise_r: Discrete,
     noise_s: Discrete,
     lag: int = 1,
-    speed: int = 1,
     name: str = "drift",
 ) -> JoinTrace:
     """Return `length` steps of a drifting R and S; one R and one S tuple arrive at each step.
@@ -47,21 +46,16 @@ def drift(
     [-1, 0, 0, 1, 1, 2]
     """
     at_least("length", length, 1)
-    at_least("speed", speed, 1)
     step = np.arange(length)
-    r = speed * (step - lag) + noise_r.draw(source(seed, 0), length)
-    s = speed * step + noise_s.draw(source(seed, 1), length)
-    # An R tuple expires once S's lowest value, speed * t + lowest, is above it; S likewise.
-    end_r = (r - noise_s.lowest) // speed
-    end_s = (s - noise_r.lowest) // speed + lag
+    r = step - lag + noise_r.draw(source(seed, 0), length)
+    s = step + noise_s.draw(source(seed, 1), length)
     side, key, time = interleave([r, s])
-    end = interleave([end_r, end_s])[1]
+    # An R tuple expires once S's lowest value, t + lowest, is above it; S likewise.
+    end = interleave([r - noise_s.lowest, s - noise_r.lowest + lag])[1]
     return JoinTrace(side, key, time, end, together=True, name=name, value=key)
 
 
-def drift_models(
-    *, noise_r: Discrete, noise_s: Discrete, lag: int = 1, speed: int = 1
-) -> tuple[Trend, Trend]:
+def drift_models(*, noise_r: Discrete, noise_s: Discrete, lag: int = 1) -> tuple[Trend, Trend]:
     """Return the true models of R and S of `drift`, called with the same arguments.
 
     A step of the streams is a step of the models: what arrives at time t is X_t.
@@ -71,7 +65,7 @@ def drift_models(
     >>> r.centre([0, 1, 2]).tolist(), s.centre([0, 1, 2]).tolist()
     ([-2, -1, 0], [0, 1, 2])
     """
-    return Trend(speed, -speed * lag, noise_r), Trend(speed, 0, noise_s)
+    return Trend(1, -lag, noise_r), Trend(1, 0, noise_s)
 
 
 def drift_as(name: str, length: int, seed: int) -> JoinTrace:

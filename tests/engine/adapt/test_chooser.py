@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock import policies
 from penstock.engine import Join, Lookup, footprint
 from penstock.engine.adapt import chooser, shadows
 from penstock.kernel.policy import Trial
-from penstock.policies import registry
 from tests.compare import assert_same_join, assert_same_lookup, push_rows, set_rules
 from tests.marks import UNFIT, plain, some
 from tests.naive import choosing as naive
@@ -101,9 +101,9 @@ def test_joins_as_its_twin_where_all_keys_are_sampled(small, options, monkeypatc
 def test_two_policies_join_as_their_twins(small, monkeypatch):
     two = [
         replace(policy, auto={"joining": Trial(rank)})
-        for rank, policy in enumerate((registry.FIFO, registry.LRU))
+        for rank, policy in enumerate((policies.FIFO, policies.LRU))
     ]
-    monkeypatch.setattr(registry, "known", lambda: tuple(two))
+    monkeypatch.setattr(policies, "known", lambda: tuple(two))
     facts = joined_as_twin({}, 5).explain()
     assert facts["switches"] >= 1
 

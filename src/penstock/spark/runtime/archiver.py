@@ -23,8 +23,9 @@ import pyarrow as pa
 
 from ...engine.batch import after
 from ...engine.join import Join
-from ...engine.join_kernel import COMPLETED, EVICTED, EXPIRED, REFUSED, Departures
+from ...engine.join_kernel import Departures
 from ...engine.join_options import PRESERVED, SEMI
+from ...engine.standings import COMPLETED, EVICTED, EXPIRED, REFUSED
 from ..plan import JoinPlan
 from .arrow import BYTES, ROWS, pieces, to_ipc
 from .bucket import Packet
