@@ -586,3 +586,33 @@ def test_sweep(tmp_path):
     assert sweep(tmp_path) == []
     assert sweep(tmp_path, idle=-1) == [alive.folder]
     assert there_and_back(alive.folder, 5) == 5  # the folder is made again
+
+
+@pytest.mark.parametrize("way", ["link to a user's folders", "link to a query's", "open to others"])
+def test_sweep_is_not_led_into_folders_that_hold_no_images(tmp_path, way):
+    """Other users can make folders and links where images are."""
+    private = tmp_path / "home" / "keys" / "private"
+    private.mkdir(parents=True)
+    private.chmod(0o700)
+    (private / "key").write_text("secret")
+    base = tmp_path / "base"
+    base.mkdir()
+    user = base / f"penstock-{os.getuid()}"
+    if way == "link to a user's folders":
+        user.symlink_to(tmp_path / "home")
+    else:
+        user.mkdir(mode=0o700)
+        (user / "query").symlink_to(private.parent)
+    if way == "open to others":
+        user.chmod(0o777)
+    assert sweep(base, idle=-1) == []
+    assert os.listdir(private) == ["key"]
+
+
+def test_sweep_leaves_alone_what_others_may_rename(tmp_path):
+    image = saved(image_folder("query", 3, tmp_path), np.arange(9))
+    tmp_path.chmod(0o777)
+    assert sweep(tmp_path, idle=-1) == []
+    assert is_clean(image.folder)
+    tmp_path.chmod(0o1777)
+    assert sweep(tmp_path, idle=-1) == [image.folder]
