@@ -9,6 +9,7 @@ import os
 import pickle
 import shutil
 import signal
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from penstock import BadState
 from penstock.engine import Join
 from penstock.errors import BadInput
+from penstock.kernel.jit import cache_folder
 from penstock.kernel.policy import KEEP_ALL, Policy
 from penstock.kernel.shape import Shape
 from penstock.models import Stationary
@@ -527,6 +529,26 @@ def test_folder_that_is_not_there_is_made(tmp_path):
     assert there_and_back(folder, 5) == 5
     with pytest.raises(BadState, match=f"{tmp_path}/no/images, .*No such file.*; make it"):
         image_folder("query", 0, tmp_path / "no" / "images")
+
+
+def test_images_and_kernels_may_both_be_among_temporary_files(tmp_path, monkeypatch):
+    """So it is in a container whose user has no home, and whose shared memory is small."""
+    (tmp_path / "no-home").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-home"))
+    for name in (images.VARIABLE, "PENSTOCK_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(images, "ROOMY", 1 << 60)
+    before = os.umask(0o022)
+    cache_folder.cache_clear()
+    try:
+        kernels = cache_folder()
+    finally:
+        cache_folder.cache_clear()
+        os.umask(before)
+    assert kernels is not None
+    assert kernels.is_relative_to(tmp_path)
+    assert there_and_back(image_folder("query", 0), 5) == 5
 
 
 def test_images_of_an_owner_that_ends_are_swept(tmp_path):
