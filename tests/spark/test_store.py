@@ -91,6 +91,8 @@ WITHIN = 300 * SECOND
         ({"text_key": True}, "left frame had the column 'k' of type bigint, and now it has the"),
         ({"buckets": 2}, "join with buckets=1, and now with buckets=2; pass buckets=1, or start"),
         ({"partitions": 3}, "now with spark.sql.shuffle.partitions=3; set spark.sql.shuffle.part"),
+        # Both may be the consequence of one setting: that is named.
+        ({"partitions": 3, "buckets": 3}, "partitions=3; set spark.sql.shuffle.partitions=1, or"),
         ({"layout": "split"}, "with layout='unified', and now with layout='split'; pass layout="),
     ],
 )

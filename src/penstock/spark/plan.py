@@ -51,8 +51,11 @@ class Placed:
 
     @property
     def placement(self) -> dict[str, object]:
-        """What a checkpoint must agree on: the labels depend on it."""
-        return {"buckets": self.buckets, "spark.sql.shuffle.partitions": self.partitions}
+        """What a checkpoint must agree on: the labels depend on it.
+
+        Where nothing else is asked for the buckets follow from the setting, so it is told first.
+        """
+        return {"spark.sql.shuffle.partitions": self.partitions, "buckets": self.buckets}
 
 
 def placed(
