@@ -128,6 +128,14 @@ FRAMES = {
         ),
         "right frame comes from an aggregation",
     ),
+    "watermark on another column": (
+        lambda f: f.withColumn("seen", F.col("ts")).withWatermark("seen", "1 second"),
+        "right frame comes from a withWatermark on another column",
+    ),
+    "time made of one with a watermark": (
+        lambda f: f.withWatermark("ts", "1 second").withColumn("ts", F.date_trunc("hour", "ts")),
+        "its time column 'ts' has no watermark; pass delay= and leave that out, or call it",
+    ),
     "joined": (
         lambda f: join(f.withWatermark("ts", "1 second"), f, **GOOD).select(
             "k", F.col("ts_left").alias("ts")
