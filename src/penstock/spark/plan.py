@@ -153,6 +153,7 @@ class JoinPlan(Placed):
             "how": self.how,
             "match": self.match,
             "archived": self.archived,
+            **next(filter(None, (source.marks for source in self.inputs)), {}),
         } | self.placement
 
 
