@@ -154,6 +154,10 @@ FRAMES = {
         lambda f: f.withColumn("months", F.struct(F.expr("interval 1 year").alias("i"))),
         "column 'months' of the right frame has the type struct<i:interval year>",
     ),
+    "fields of one name": (
+        lambda f: f.withColumn("s", F.expr("array(map('x', named_struct('a', 1, 'a', 2)))")),
+        "column 's' of the right frame has two fields called 'a' in one struct",
+    ),
     "no frame": (lambda f: "table", "must be a Spark DataFrame, got str"),
 }
 

@@ -220,6 +220,26 @@ def _check_arrow(field: T.StructField, who: str) -> None:
             f"{field.dataType.simpleString()}, which Spark cannot hand to Python; cast it (to a "
             "string or a number), or drop it"
         ) from None
+    name = _twin(field.dataType)
+    if name is not None:
+        raise BadInput(
+            f"column {field.name!r} of the {who} frame has two fields called {name!r} in one "
+            "struct, which Spark cannot hand to Python; rename one of them, or drop the column"
+        )
+
+
+def _twin(kind: T.DataType) -> str | None:
+    """Return a name that two fields of one struct have, None if there is none."""
+    if isinstance(kind, T.StructType):
+        twins = [name for name in kind.names if kind.names.count(name) > 1]
+        inside = [field.dataType for field in kind.fields]
+    elif isinstance(kind, T.ArrayType):
+        twins, inside = [], [kind.elementType]
+    elif isinstance(kind, T.MapType):
+        twins, inside = [], [kind.keyType, kind.valueType]
+    else:
+        return None
+    return next(filter(None, [*twins, *map(_twin, inside)]), None)
 
 
 def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "on") -> None:
