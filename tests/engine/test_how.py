@@ -553,9 +553,14 @@ def test_cuts_change_nothing(rows, kind):
 
 def test_bounds_at_the_end_of_the_numbers():
     far = 2**62
-    for within in [(-far, far), (0, far), (-far, 0), None]:
+    least, most = -(2**63), 2**63 - 1
+    times = {
+        (-5, 7, far + far // 2, far + far // 2): [(-far, far), (0, far), (-far, 0), None],
+        (least, least + 9, 0, most): [(5, 30), (-30, -5), (0, 9)],
+    }
+    for time, within in ((time, each) for time, some in times.items() for each in some):
         join = Join(within=within, how="full")
-        side, time = [0, 1, 0, 1], [-5, 7, far + far // 2, far + far // 2]
+        side = [0, 1, 0, 1]
         found = results_of(join.push(side, [1, 1, 1, 1], time))
         found += results_of(join.finish())
         rows = [

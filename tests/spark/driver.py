@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pyspark import cloudpickle
 
+from tests import patience
 from tests.patience import PATIENCE, until
 from tests.spark import processes
 from tests.spark.processes import STILL, commits
@@ -40,7 +41,8 @@ def begin(given: dict):
     """Return the session of a driver, with what its executors need."""
     from penstock.spark.session import package_zip
 
-    cloudpickle.register_pickle_by_value(processes)  # executors of a cluster have no tests
+    for name in (patience.__name__, processes.__name__, __name__):  # executors have no tests
+        cloudpickle.register_pickle_by_value(sys.modules[name])
     spark = session(given.get("master", "local[2]"), given.get("settings", {}))
     if given.get("ship"):
         spark.addArtifacts(str(package_zip(given["folder"])), pyfile=True)

@@ -54,6 +54,19 @@ def test_columns_in_another_order():
     assert both.to_pydict() == {"b": ["x", "y"], "a": [1, 2]}
 
 
+@pytest.mark.parametrize("kind", [pa.null(), OPEN, PROMISED])
+def test_nulls_of_structs_whose_parts_are_promised(kind):
+    """Spark promises the parts of every variant, also of one that is null."""
+    rows = [None, {"a": 1}, None, {"a": 2}, None]
+    rows = [None, None] if pa.types.is_null(kind) else rows
+    column = pa.concat_arrays([pa.array([row], kind) if row else pa.nulls(1, kind) for row in rows])
+    marked = pa.struct([pa.field("a", pa.int32(), False, {"variant": "true"})])
+    for some in (column, column[:0], column[:1], column[1:2]):
+        found = fitted(pa.table({"v": some}), pa.schema([("v", marked)]))
+        assert found.schema.field("v").type.field("a").metadata == {b"variant": b"true"}
+        assert from_ipc(to_ipc(found))["v"].to_pylist() == some.to_pylist()
+
+
 def test_equal_types_stay_as_they_are():
     table = pa.table({"x": pa.array([{"a": 1}], PROMISED)})
     assert concatenated([table, table]).schema.equals(table.schema)

@@ -128,6 +128,14 @@ FRAMES = {
         ),
         "right frame comes from an aggregation",
     ),
+    "watermark on another column": (
+        lambda f: f.withColumn("seen", F.col("ts")).withWatermark("seen", "1 second"),
+        "right frame comes from a withWatermark on another column",
+    ),
+    "time made of one with a watermark": (
+        lambda f: f.withWatermark("ts", "1 second").withColumn("ts", F.date_trunc("hour", "ts")),
+        "its time column 'ts' has no watermark; pass delay= and leave that out, or call it",
+    ),
     "joined": (
         lambda f: join(f.withWatermark("ts", "1 second"), f, **GOOD).select(
             "k", F.col("ts_left").alias("ts")
@@ -145,6 +153,10 @@ FRAMES = {
     "year-month interval inside": (
         lambda f: f.withColumn("months", F.struct(F.expr("interval 1 year").alias("i"))),
         "column 'months' of the right frame has the type struct<i:interval year>",
+    ),
+    "fields of one name": (
+        lambda f: f.withColumn("s", F.expr("array(map('x', named_struct('a', 1, 'a', 2)))")),
+        "column 's' of the right frame has two fields called 'a' in one struct",
     ),
     "no frame": (lambda f: "table", "must be a Spark DataFrame, got str"),
 }

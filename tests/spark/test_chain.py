@@ -199,3 +199,5 @@ def test_two_joins_do_not_meet_in_a_third(bare):
     )
     with pytest.raises(BadInput, match="one after the other"):
         join(first, second, "k", **WINDOW)
+    with pytest.raises(AnalysisException, match="DUPLICATED_METRICS_NAME"):
+        first.unionByName(second)

@@ -192,6 +192,16 @@ def test_columns_that_are_called_as_ours(spark, kind):
     assert bag(found) == bag(own_join(by_ours, by_ours, ["__penstock_key"]))
 
 
+def test_columns_that_are_called_as_ours_in_streams_without_a_zone(spark, tmp_path):
+    """Their watermark is that of a column of ours, which must not take the place of another one."""
+    files = Files(tmp_path / "in", "k int, ts timestamp_ntz, __PENSTOCK_KEY int")
+    files.add([(number % 3, at(number).replace(tzinfo=None), number) for number in range(9)])
+    frame = files.stream(spark)
+    run(join(frame, frame, on="k", **EXACT), tmp_path)
+    still = files.batch(spark)
+    assert results(spark, tmp_path) == bag(own_join(still, still, ["k"]))
+
+
 def test_a_key_may_be_the_time_itself(spark):
     frame = spark.createDataFrame([(at(0), 1), (at(0), 2), (at(1), 3)], "ts timestamp, v int")
     out = join(frame, frame, on="ts", time="ts", within="1 hour")

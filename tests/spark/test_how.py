@@ -259,6 +259,36 @@ def test_batch_frames(spark, kind):
             assert bag(ours) == bag(expected), (name, window)
 
 
+PARTS = [
+    ([[1], [2]], None, 1),
+    ([[1, 2]], None, 1),
+    ([[1, 2], []], None, 1),
+    ([[1], [2], [None]], None, 1),
+    ([None, [1], [2]], None, 1),
+    ([[1], [2]], 1, None),
+    (None, 1, None),
+    (None, None, 1),
+    None,
+]
+
+
+def test_keys_that_differ_in_nulls_and_in_where_arrays_end(spark):
+    """Spark's hash of all of these is that of what is in them, one after the other."""
+    kind = "struct<a:array<array<int>>,b:int,c:int>"
+    assert len({row[0] for row in hashes(spark, kind, PARTS[:4])}) == 1
+    rows = [(key, at(0), number) for number, key in enumerate(PARTS)]
+    left = spark.createDataFrame(rows, f"k {kind}, ts timestamp, v int")
+    right = left.where("v > 2").withColumn("v", -F.col("v"))
+    for how in ("full", "semi"):
+        ours = join(left, right, "k", time="ts", within="1 second", how=how)
+        assert bag(ours) == bag(own(left, right, (-1, 1), how))
+
+
+def hashes(spark, kind, keys):
+    frame = spark.createDataFrame([(key,) for key in keys], f"k {kind}")
+    return frame.select(F.xxhash64("k")).collect()
+
+
 def test_batch_rows_without_a_time(spark):
     left, right = (
         spark.createDataFrame(

@@ -9,6 +9,7 @@ import os
 import pickle
 import shutil
 import signal
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from penstock import BadState
 from penstock.engine import Join
 from penstock.errors import BadInput
+from penstock.kernel.jit import cache_folder
 from penstock.kernel.policy import KEEP_ALL, Policy
 from penstock.kernel.shape import Shape
 from penstock.models import Stationary
@@ -529,6 +531,26 @@ def test_folder_that_is_not_there_is_made(tmp_path):
         image_folder("query", 0, tmp_path / "no" / "images")
 
 
+def test_images_and_kernels_may_both_be_among_temporary_files(tmp_path, monkeypatch):
+    """So it is in a container whose user has no home, and whose shared memory is small."""
+    (tmp_path / "no-home").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-home"))
+    for name in (images.VARIABLE, "PENSTOCK_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(images, "ROOMY", 1 << 60)
+    before = os.umask(0o022)
+    cache_folder.cache_clear()
+    try:
+        kernels = cache_folder()
+    finally:
+        cache_folder.cache_clear()
+        os.umask(before)
+    assert kernels is not None
+    assert kernels.is_relative_to(tmp_path)
+    assert there_and_back(image_folder("query", 0), 5) == 5
+
+
 def test_images_of_an_owner_that_ends_are_swept(tmp_path):
     here = owner_of(os.getpid())
     assert here is not None
@@ -586,3 +608,33 @@ def test_sweep(tmp_path):
     assert sweep(tmp_path) == []
     assert sweep(tmp_path, idle=-1) == [alive.folder]
     assert there_and_back(alive.folder, 5) == 5  # the folder is made again
+
+
+@pytest.mark.parametrize("way", ["link to a user's folders", "link to a query's", "open to others"])
+def test_sweep_is_not_led_into_folders_that_hold_no_images(tmp_path, way):
+    """Other users can make folders and links where images are."""
+    private = tmp_path / "home" / "keys" / "private"
+    private.mkdir(parents=True)
+    private.chmod(0o700)
+    (private / "key").write_text("secret")
+    base = tmp_path / "base"
+    base.mkdir()
+    user = base / f"penstock-{os.getuid()}"
+    if way == "link to a user's folders":
+        user.symlink_to(tmp_path / "home")
+    else:
+        user.mkdir(mode=0o700)
+        (user / "query").symlink_to(private.parent)
+    if way == "open to others":
+        user.chmod(0o777)
+    assert sweep(base, idle=-1) == []
+    assert os.listdir(private) == ["key"]
+
+
+def test_sweep_leaves_alone_what_others_may_rename(tmp_path):
+    image = saved(image_folder("query", 3, tmp_path), np.arange(9))
+    tmp_path.chmod(0o777)
+    assert sweep(tmp_path, idle=-1) == []
+    assert is_clean(image.folder)
+    tmp_path.chmod(0o1777)
+    assert sweep(tmp_path, idle=-1) == [image.folder]

@@ -9,6 +9,7 @@ import pytest
 
 import penstock.spark.runtime.store as store
 from penstock import BadState
+from penstock.spark.frames import MARKED
 from penstock.spark.runtime.fingerprint import check_fingerprint
 from penstock.spark.runtime.join_bucket import JoinBucket
 from penstock.spark.runtime.store import Stored, decode, encode
@@ -91,6 +92,8 @@ WITHIN = 300 * SECOND
         ({"text_key": True}, "left frame had the column 'k' of type bigint, and now it has the"),
         ({"buckets": 2}, "join with buckets=1, and now with buckets=2; pass buckets=1, or start"),
         ({"partitions": 3}, "now with spark.sql.shuffle.partitions=3; set spark.sql.shuffle.part"),
+        # Both may be the consequence of one setting: that is named.
+        ({"partitions": 3, "buckets": 3}, "partitions=3; set spark.sql.shuffle.partitions=1, or"),
         ({"layout": "split"}, "with layout='unified', and now with layout='split'; pass layout="),
     ],
 )
@@ -131,6 +134,10 @@ PRINT = {
         ({"columns": [["k: int"]] * 3}, "a join of 2 frames, and now of 3; pass the same frames"),
         ({"keys": [["k", "v"]] * 2}, "with on='k', and now with on=.'k', 'v'.; pass on='k'"),
         ({"time": ["ts", "at"]}, "with time='ts', and now with time=.'ts', 'at'.; pass time='ts'"),
+        (
+            {MARKED: 1},
+            "of an earlier Penstock, for which some structs and arrays were one key, and",
+        ),
         ({"joins": [[0, 1], [2, 3]]}, "joins of the frames 1 and 2, and now with joins of the fra"),
     ],
 )

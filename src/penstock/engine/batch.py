@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..kernel.rng import hashed, make_rng, uniforms
 from ..kernel.slots import FOREVER
-from .join_kernel import Form, Rows
+from .join_kernel import NEVER, Form, Rows
 
 
 class Dropping(NamedTuple):
@@ -163,6 +163,8 @@ def after(times: np.ndarray, stream: np.ndarray, reach: tuple[int, ...]) -> np.n
     [65, 5]
     """
     far = np.int64(reach[0]) if len(set(reach)) == 1 else np.array(reach, np.int64)[stream]
+    if min(reach) < 0:  # before the first of all times there is none
+        times = np.maximum(times, NEVER - np.minimum(far, 0))
     return np.where(times > FOREVER - np.maximum(far, 0), FOREVER, times + far)
 
 

@@ -269,7 +269,8 @@ def are_kept() -> bool:
 def _usual_places() -> list[Path]:
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    return [Path(home) / "penstock", Path(tempfile.gettempdir()) / f"penstock-{user}"]
+    # Not `penstock-{user}`: images of buckets may be there, in a folder that none but we may read.
+    return [Path(home) / "penstock", Path(tempfile.gettempdir()) / f"penstock-kernels-{user}"]
 
 
 def _only_ours(status: os.stat_result) -> bool:

@@ -144,6 +144,10 @@ FORBIDDEN = {
 }
 # After these Spark allows no new watermark, so the time must carry that of before.
 FINAL = {
+    "EventTimeWatermark": (
+        "a withWatermark on another column, or on what this one was made of",
+        "pass delay= and leave that out, or call it on the time column as it is passed",
+    ),
     "Aggregate": ("an aggregation", "take window_time(window) for the time"),
     "TransformWithState": (
         "a join, lookup or thin of Penstock, or a transformWithState",

@@ -51,7 +51,7 @@ def count(
     short = [f"key_{number}" for number in range(len(keys))]  # names may hold dots
     columns = [F.col(frames.quote(name)) for name in keys]
     rows = frame.select(
-        frames.hashed_key(keys, frames.is_exact(frame, keys)).alias(ID),
+        frames.hashed_key(frame, keys, frames.is_exact(frame, keys)).alias(ID),
         *(column.alias(name) for column, name in zip(columns, short, strict=True)),
     )
     packets = rows.where(F.col(ID).isNotNull()).mapInArrow(_counter(str(error)), SCHEMA)

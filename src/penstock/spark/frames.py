@@ -23,6 +23,7 @@ Keys = Names | Mapping[str, str]  # the last: by their names in the left frame, 
 Output = tuple[tuple[int, str, str], ...]  # (input, its column, new name)
 
 KEY = "__penstock_key"  # how the 64-bit key is called in a packet, unless a column is called so
+MARKED = "marked keys"
 WHOLE = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 EXACT = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 # Spark 4.0 gives timestamps this zone by itself, and later versions have to be told.
@@ -49,6 +50,12 @@ class Input:
     def type_of(self, name: str) -> str:
         """Return Spark's word for the type of a column."""
         return self.types[self.names.index(name)]
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """What a checkpoint says of the hash of keys; see `hashed_key`. Of plain ones nothing."""
+        nested = any(self.type_of(key).startswith(("struct<", "array<")) for key in self.keys)
+        return {MARKED: 1} if nested else {}
 
     def whole_key(self, numbers: Any) -> Any:
         """Return an Arrow column of 64-bit numbers as the whole-number key that they are."""
@@ -213,6 +220,26 @@ def _check_arrow(field: T.StructField, who: str) -> None:
             f"{field.dataType.simpleString()}, which Spark cannot hand to Python; cast it (to a "
             "string or a number), or drop it"
         ) from None
+    name = _twin(field.dataType)
+    if name is not None:
+        raise BadInput(
+            f"column {field.name!r} of the {who} frame has two fields called {name!r} in one "
+            "struct, which Spark cannot hand to Python; rename one of them, or drop the column"
+        )
+
+
+def _twin(kind: T.DataType) -> str | None:
+    """Return a name that two fields of one struct have, None if there is none."""
+    if isinstance(kind, T.StructType):
+        twins = [name for name in kind.names if kind.names.count(name) > 1]
+        inside = [field.dataType for field in kind.fields]
+    elif isinstance(kind, T.ArrayType):
+        twins, inside = [], [kind.elementType]
+    elif isinstance(kind, T.MapType):
+        twins, inside = [], [kind.keyType, kind.valueType]
+    else:
+        return None
+    return next(filter(None, [*twins, *map(_twin, inside)]), None)
 
 
 def check_keys(frame: DataFrame, who: str, keys: tuple[str, ...], given: str = "on") -> None:
@@ -281,7 +308,9 @@ def check_same_types(inputs: Mapping[str, Input]) -> None:
                 )
 
 
-def hashed_key(keys: tuple[str, ...], exact: bool, near: str | None = None) -> Column:
+def hashed_key(
+    frame: DataFrame, keys: tuple[str, ...], exact: bool, near: str | None = None
+) -> Column:
     """Return 64 bits that stand for key columns; one whole number (`exact`) is its own.
 
     They are null where a key is missing, or what must be `near`: a NaN or an infinity never is.
@@ -293,8 +322,44 @@ def hashed_key(keys: tuple[str, ...], exact: bool, near: str | None = None) -> C
     if near is not None:
         size = F.abs(F.col(quote(near)).cast("double"))
         present.append(F.coalesce(size < float("inf"), F.lit(False)))  # NaN is above it in Spark
-    hashed = F.xxhash64(*columns) if columns else F.lit(0).cast("long")
+    kinds = [frame.schema[name].dataType for name in keys]
+    told = [_told_apart(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    hashed = F.xxhash64(*told) if told else F.lit(0).cast("long")
     return F.when(reduce(and_, present), hashed)
+
+
+def _told_apart(value: Column, kind: T.DataType) -> Column:
+    """Return what stands for a value so that Spark's hash tells it from all that are not equal.
+
+    Spark hashes the parts of a struct or an array one after the other and passes over nulls: the
+    hash of [1, null], [null, 1] and [1] is one. So each part gets a mark, and an array its length.
+    """
+    if not isinstance(kind, T.StructType | T.ArrayType):
+        return value
+    return _marked(value.cast(_by_place(kind)), kind)
+
+
+def _by_place(kind: T.DataType) -> T.DataType:
+    """Return a type whose fields are called by their places: two may have one name."""
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(_by_place(kind.elementType))
+    if isinstance(kind, T.StructType):
+        parts = [_by_place(field.dataType) for field in kind.fields]
+        return T.StructType([T.StructField(f"f{place}", part) for place, part in enumerate(parts)])
+    return kind
+
+
+def _marked(value: Column, kind: T.DataType) -> Column:
+    def part(one: Column, its: T.DataType) -> Column:
+        return F.struct(one.isNull(), _marked(one, its))
+
+    if isinstance(kind, T.ArrayType):
+        inside = kind.elementType
+        return F.struct(F.array_size(value), F.transform(value, lambda one: part(one, inside)))
+    if isinstance(kind, T.StructType) and kind.fields:
+        parts = enumerate(field.dataType for field in kind.fields)
+        return F.struct(*(part(value[f"f{place}"], its) for place, its in parts))
+    return value
 
 
 def quote(name: str) -> str:

@@ -264,8 +264,8 @@ def _watermarked(source: NamedFrame, plan: JoinPlan, behind: int) -> DataFrame:
         return frame
     name = quote(time)
     if isinstance(frame.schema[time].dataType, T.TimestampNTZType):
-        name = KEY
-        while name in frame.columns:
+        name, taken = KEY, {fold(frame, column) for column in frame.columns}
+        while name in taken:
             name += "_"
         frame = frame.withColumn(name, F.timestamp_micros(since_epoch(time)))
     delay = -(-plan.delay // 1000) + 1 + behind

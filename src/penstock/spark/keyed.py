@@ -18,7 +18,7 @@ def keyed_rows(frame: DataFrame, key: str | list[str], time: str) -> DataFrame:
     keys = as_names(key, "key")
     check_columns(frame, "given", (*keys, time))
     check_keys(frame, "given", keys, "key")
-    number, when = hashed_key(keys, is_exact(frame, keys)), _time(frame, time)
+    number, when = hashed_key(frame, keys, is_exact(frame, keys)), _time(frame, time)
     there = number.isNotNull() & when.isNotNull()
     return frame.select(F.when(there, number).alias(KEY), F.when(there, when).alias(TIME))
 

@@ -51,8 +51,11 @@ class Placed:
 
     @property
     def placement(self) -> dict[str, object]:
-        """What a checkpoint must agree on: the labels depend on it."""
-        return {"buckets": self.buckets, "spark.sql.shuffle.partitions": self.partitions}
+        """What a checkpoint must agree on: the labels depend on it.
+
+        Where nothing else is asked for the buckets follow from the setting, so it is told first.
+        """
+        return {"spark.sql.shuffle.partitions": self.partitions, "buckets": self.buckets}
 
 
 def placed(
@@ -150,6 +153,7 @@ class JoinPlan(Placed):
             "how": self.how,
             "match": self.match,
             "archived": self.archived,
+            **next(filter(None, (source.marks for source in self.inputs)), {}),
         } | self.placement
 
 

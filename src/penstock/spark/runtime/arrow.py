@@ -105,11 +105,21 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with the columns of a schema, which may have other types of one meaning."""
     if table.schema.equals(schema, check_metadata=True):
         return table
-    columns = [
-        pa.nulls(len(table), field.type) if pa.types.is_null(column.type) else column
-        for field, column in zip(schema, table.select(schema.names).columns, strict=True)
-    ]
-    return pa.table(columns, schema.names).cast(schema)
+    columns = table.select(schema.names).columns
+    made = [_fitted(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(made, schema=schema)
+
+
+def _fitted(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    if not pa.types.is_struct(kind) or all(part.nullable for part in kind):
+        return column.cast(kind)
+    # Arrow casts no null to a struct whose parts are promised not to be, as those of variants are.
+    there = column.is_valid()
+    whole = column.take(pc.indices_nonzero(there)).cast(kind)
+    place = pc.subtract(pc.cumulative_sum(there.cast(pa.int64())), 1)
+    return whole.take(pc.if_else(there, place, None))
 
 
 def relaxed(kind: pa.DataType) -> pa.DataType:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ...errors import BadState
 from ...kernel.durations import in_words
+from ..frames import MARKED
 
 Print = dict[str, Any]  # a fingerprint as it was read from JSON
 
@@ -30,6 +31,12 @@ def first_difference(found: Print, wanted: Print, what: str) -> Difference | Non
             changed = _columns(before or [], now)
             if changed is not None:
                 return changed
+        elif name == MARKED and before != now:
+            return Difference(
+                " of an earlier Penstock, for which some structs and arrays were one key",
+                "they are told apart",
+                "restart with the version that wrote it",
+            )
         elif before != now:
             was, is_now = (_written(name, value) for value in (before, now))
             return Difference(f" with {was}", f"with {is_now}", f"{_verb(name)} {was}")

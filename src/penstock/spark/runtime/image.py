@@ -339,9 +339,7 @@ def image_folder(query: str, bucket: int, base: Path | None = None) -> Path:
     base = default_base() if base is None else base
     if not base.exists():
         _make(base)
-    status = base.stat()
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
-        raise BadState(f"other users may rename what is in {base}; set its sticky bit")
+    _check_base(base)
     folder = _user_folder(base)
     for part in ("", query, str(int(bucket))):
         folder = folder / part
@@ -365,13 +363,17 @@ def sweep(base: Path | None = None, idle: float = IDLE, ending: Owner | None = N
     """Remove the images of owners that have ended, and those not used for `idle` seconds.
 
     Those of an owner that is just `ending` are removed, too. An image that is locked stays: it is
-    waited for where its owner ends. Returns the folders that were removed.
+    waited for where its owner ends. Where other users could have put a link to folders that hold no
+    images, nothing is removed. Returns the folders that were removed.
     """
+    base = default_base() if base is None else base
     patience = 0.0 if ending is None else ENDING
     gone = []
-    for folder in sorted(_user_folder(default_base() if base is None else base).glob("*/*")):
+    for folder in sorted(_user_folder(base).glob("*/*")):
         try:
-            _check_own(folder)
+            _check_base(base)
+            for each in (folder.parent.parent, folder.parent, folder):
+                _check_own(each)
             descriptor = _lock(folder, patience)
         except (OSError, BadState):
             continue
@@ -423,6 +425,13 @@ def _make(base: Path) -> None:
             f"images need the folder {base}, which is not there and cannot be made "
             f"({error.strerror}); make it"
         ) from error
+
+
+def _check_base(base: Path) -> None:
+    """Refuse a folder in which other users may put something else in the place of ours."""
+    status = base.stat()
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
+        raise BadState(f"other users may rename what is in {base}; set its sticky bit")
 
 
 def _own(folder: Path) -> None:

@@ -64,7 +64,7 @@ def pack(
     sides = []
     for side, (frame, source) in enumerate(zip(frames, inputs, strict=True)):
         needed = [F.col(quote(name)) for name in source.packed[1:]]
-        columns = [hashed_key(source.keys, source.exact, source.near), *needed]
+        columns = [hashed_key(frame, source.keys, source.exact, source.near), *needed]
         safe = [column.alias(f"c{place}") for place, column in enumerate(columns)]
         packing = Packing(side, labels, source.packed, source.time, shared, kernels)
         sides.append(frame.select(*safe).mapInArrow(make_packer(packing), SCHEMA))

@@ -119,6 +119,7 @@ class ThinPlan(Placed):
             "key": [f"{name}: {self.readings.type_of(name)}" for name in self.readings.keys],
             "rule": self.rule,
             "limits": list(self.limits),
+            **self.readings.marks,
         } | self.placement
 
     def thinner(self) -> Thinner:
