@@ -61,10 +61,15 @@ def run(
 
 def _run(pipeline: Any, spark: Any, result: Any) -> Any:
     """Start the query, follow it, and return its last figures."""
-    from ..spark import metrics
+    from ..spark import metrics, monitor
     from ..spark.pipeline import drive
 
-    with _monitor(pipeline, spark), _ending() as ending:
+    with ExitStack() as stack:
+        if pipeline.monitor:
+            with pipeline.placed("monitor", pipeline.monitor):
+                watching = stack.enter_context(monitor(spark, **pipeline.monitor))
+            _tell(f"Monitor: {watching.url}")
+        ending = stack.enter_context(_ending())
         query = pipeline.start(result)
         _tell("Running; Ctrl-C ends it after the micro-batch.")
         try:
@@ -100,22 +105,6 @@ def _session(pipeline: Any) -> Iterator[Any]:
     except PenstockError as error:
         raise PenstockError(f"{pipeline.file.hide(str(error))}; Spark's log: {name}") from None
     os.unlink(name)
-
-
-@contextmanager
-def _monitor(pipeline: Any, spark: Any) -> Iterator[None]:
-    if not pipeline.monitor:
-        yield
-        return
-    from ..spark import monitor
-
-    with pipeline.placed("monitor", pipeline.monitor):
-        watching = monitor(spark, **pipeline.monitor)
-    _tell(f"Monitor: {watching.url}")
-    try:
-        yield
-    finally:
-        watching.stop()
 
 
 @contextmanager

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .output import AsJson, FileArgument, SeedOption, option, show_made
+from .program import Commands
 
 if TYPE_CHECKING:  # both take long to import
     from rich.table import Table
 
     from ..precision.simulator import FixedWidth, Simulated, Workload
 
-precision = typer.Typer(help="Bounded answers from cached intervals.", no_args_is_help=True)
+precision = typer.Typer(
+    cls=Commands, help="Bounded answers from cached intervals.", no_args_is_help=True
+)
 
 RuleOption = Annotated[str, option("How widths are chosen.", "NAME[:key=value,...]")]
 Rho = Annotated[float, option("The cost factor 2 C_vr / C_qr; C_qr is 2.", "R")]
