@@ -3,17 +3,15 @@
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
 to print that all commands share. The others are the commands, one or a few in a file:
 `simulate_command` has `policies` too, `stream_commands` has `profile`, `count` and `advise`,
-`precision_command` rules simulated and replayed, and `mqtt_commands` the other commands of
-`precision`. `readings` reads what `source` publishes; `weather` is the data and the pictures of
+`query_commands` has `run`, `init`, `report` and `reconcile`, `precision_commands` the group of this
+name. `readings` reads what `precision source` publishes; `weather` is the data and the pictures of
 `demo precision`.
 """
 
 from .demo_command import demo
-from .mqtt_commands import broker, query, source
-from .pipeline_commands import init, run
-from .precision_command import precision
+from .precision_commands import precision
 from .program import app, main
-from .query_commands import reconcile, report
+from .query_commands import init, reconcile, report, run
 from .simulate_command import policies, simulate
 from .stream_commands import advise, count, profile
 from .warm_command import warm
@@ -27,5 +25,3 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(precision, name="precision")
-for live in (source, query, broker):
-    precision.command()(live)
