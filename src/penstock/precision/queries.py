@@ -289,7 +289,7 @@ def for_sum(low: Floats, high: Floats, delta: Fraction, costs: Prices, last: Fla
             kept -= 1
         while kept < len(widest) and fit(widest[-kept - 1 :]):
             kept += 1
-        return [int(i) for i in widest[: len(widest) - kept]]
+        return [int(i) for i in widest[: len(widest) - kept] if width[i] > 0]
     chosen = _knapsack(width, to_float(delta), costs)
     for i in widest.tolist():  # the solver works with a tolerance, which is corrected here
         if fit(np.array([j for j in widest.tolist() if j not in chosen], np.int64)):
