@@ -243,7 +243,7 @@ def test_if_one_does_not_answer_others_may_help():
     ("kind", "delta", "refreshed", "within"),
     [
         ("sum", 7, "bc", True),
-        ("sum", 2, "bcd", False),  # no others are left to ask, and none twice
+        ("sum", 2, "bc", False),  # as narrow as it would be if all had answered
         ("avg", 7 / 4, "bc", True),
         ("max", 1.2, "bc", False),
         ("quantile", 1.2, "bc", True),

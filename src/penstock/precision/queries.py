@@ -188,7 +188,7 @@ def refreshes(
 ) -> list[int]:
     """Return the cheapest set of values to fetch so that the answer is sure to be narrow enough.
 
-    last: which values are to be fetched only if all others do not suffice; by default none.
+    last: which values are to be fetched only if the others do not suffice; by default none.
 
     A relative δ becomes an absolute one by the bounds known so far, which is safe. Where these
     contain 0 that is impossible, so the widest value is fetched; then ask again.
@@ -213,7 +213,7 @@ def refreshes(
     else:
         chosen = for_rank(low, high, query.position(len(low)), delta, costs, last)
     if not chosen:
-        wide = np.where(last, 0, widths(low, high))
+        wide = widths(low, high)
         chosen = [int(np.argmax(wide))] if wide.max() > 0 else []
     return chosen
 
@@ -279,7 +279,8 @@ def for_sum(low: Floats, high: Floats, delta: Fraction, costs: Prices, last: Fla
         return exact_width(*ends) <= delta
 
     width = widths(low, high)
-    widest = np.lexsort((-width, last))
+    others_do = fit(np.flatnonzero(last))  # they suffice
+    widest = np.lexsort((-width, last & others_do))
     if costs is None:
         with np.errstate(over="ignore"):
             sums = np.cumsum(width[widest[::-1]])
@@ -289,7 +290,7 @@ def for_sum(low: Floats, high: Floats, delta: Fraction, costs: Prices, last: Fla
             kept -= 1
         while kept < len(widest) and fit(widest[-kept - 1 :]):
             kept += 1
-        return [int(i) for i in widest[: len(widest) - kept] if width[i] > 0]
+        return [int(i) for i in widest[: len(widest) - kept]]
     chosen = _knapsack(width, to_float(delta), costs)
     for i in widest.tolist():  # the solver works with a tolerance, which is corrected here
         if fit(np.array([j for j in widest.tolist() if j not in chosen], np.int64)):
@@ -366,20 +367,20 @@ def _furthest_first(
     low: Floats, high: Floats, demands: list[CoverDemand], last: Flags
 ) -> list[int]:
     """Cover the points from left to right, each time with the interval that reaches furthest."""
-    waiting = deque(np.argsort(low, kind="stable").tolist())
-    free: list[tuple[bool, float, int]] = []  # begun, not chosen: a heap, the furthest reach first
+    waiting = deque(i for i in np.argsort(low, kind="stable").tolist() if not last[i])
+    free: list[tuple[float, int]] = []  # begun, not chosen: a heap, the furthest reach first
     covers: list[float] = []  # chosen: a heap of their reaches, the nearest first
     chosen: list[int] = []
     for point, beyond, demand in demands:
         while waiting and low[waiting[0]] <= point:
             i = waiting.popleft()
-            heapq.heappush(free, (last[i], -high[i], i))
+            heapq.heappush(free, (-high[i], i))
         while covers and covers[0] <= beyond:
             heapq.heappop(covers)
         for _ in range(demand - len(covers)):
-            while -free[0][1] <= beyond:  # it covers no further point
-                heapq.heappop(free)
-            _, reach, i = heapq.heappop(free)
+            if not free or -free[0][0] <= beyond:  # the others do not suffice
+                return _furthest_first(low, high, demands, np.zeros(len(low), bool))
+            reach, i = heapq.heappop(free)
             chosen.append(i)
             heapq.heappush(covers, -reach)
     return sorted(chosen)
