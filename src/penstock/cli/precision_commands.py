@@ -6,9 +6,9 @@ the clients of a broker, and one for trials.
 
 import math
 import threading
+import time
 from dataclasses import replace
 from itertools import chain
-from time import sleep
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -298,7 +298,7 @@ def query(
             show_made(_answer_record(text, found, client) if as_json else say_answer(text, found))
             if watch is None:
                 break
-            sleep(watch)
+            time.sleep(watch)
     if not found.answer.within:
         raise typer.Exit(TOO_WIDE)
 

@@ -26,7 +26,7 @@ COUNTED = ("readings", "published", "answered", "ignored")
 COSTS = Costs(value=1.0, query=3.0)  # messages: a request, its answer, the new interval for all
 ALL = "all"  # the only cache that a source has: all caches together
 SPEAK_AFTER = 0.75  # of max_silence, so that a delayed message still comes early enough
-AT_ONCE = 500  # intervals that are passed to the network before it has written them
+AT_ONCE = 250  # intervals passed to the network, and twice as many before it has written them
 FLUSH_TIME = 1.0  # seconds to send what is not sent yet, before disconnecting
 LOOK_EVERY = 0.05  # of max_silence: how often silent sources are looked for
 
@@ -65,6 +65,7 @@ class SourceClient(Client):
         Source("", 0.0, **self._options)  # rejects bad options before it connects
         self._sources: dict[str, Source] = {}
         self._unsent: dict[str, Refresh] = {}  # the latest of each key
+        self._last: Any = None  # what was passed to the network last
         self._taken_over = self._closing = self._sending = False
         self._lock = threading.Lock()  # never held while something is sent
         self._wake, self._echoed = threading.Event(), threading.Event()
@@ -203,7 +204,7 @@ class SourceClient(Client):
             self._send_some()
 
     def _send_some(self) -> None:
-        """Send some, until the network has them; the rest may be superseded meanwhile."""
+        """Send some, and wait for those before them; the rest may be superseded meanwhile."""
         last: Any = None
         with self._lock:
             some = list(itertools.islice(self._unsent, AT_ONCE if self.up else 0))
@@ -215,11 +216,13 @@ class SourceClient(Client):
                 last = self._send(topic, self._write(refresh), retain=True)
                 self.counts["published"] += last is not None
         self._sending = False
-        if last is not None:
-            with suppress(RuntimeError):  # the connection is lost, and the message with it
-                while self.up and not self._closing and not last.is_published():
-                    last.wait_for_publish(FLUSH_TIME)
-            self._wake.set()
+        if last is None:
+            return
+        before, self._last = self._last, last
+        with suppress(RuntimeError):  # the connection is lost, and the message with it
+            while self.up and not self._closing and before and not before.is_published():
+                before.wait_for_publish(FLUSH_TIME)
+        self._wake.set()
 
 
 def _later(run: int) -> int:
