@@ -133,7 +133,8 @@ class Fetcher:
 
     def fetch(self, keys: pa.Table) -> FetchedRows:
         """Return the rows of some keys, all of them different."""
-        tables, before = [self.promised.empty_table()], 0
+        tables: list[pa.Table] = []
+        before = 0
         row, sent = np.empty(keys.num_rows, np.int64), np.empty(keys.num_rows, np.int64)
         for first in range(0, keys.num_rows, self.patience.size):
             part = slice(first, first + self.patience.size)
@@ -141,7 +142,8 @@ class Fetcher:
             row[part] = np.where(found >= 0, found + before, -1)
             before += rows.num_rows
             tables.append(rows)
-        return FetchedRows(pa.concat_tables(tables).combine_chunks(), row, sent)
+        rows = pa.concat_tables([self.promised.empty_table(), *tables]).combine_chunks()
+        return FetchedRows(rows, row, sent)
 
     def _ask(self, keys: pa.Table) -> tuple[pa.Table, np.ndarray, int]:
         """Return the rows of one query's keys, which of them each key has, and when it was sent."""
