@@ -10,6 +10,19 @@ from typing import Any
 from penstock.report import page
 
 LOOKS = {"holds": "good", "holds in part": "partly", "does not hold here": "bad"}
+STYLE = """\
+figure > img { display: block; max-width: 100%; height: auto; background: #fff;
+               border-radius: 8px; }
+a { color: var(--c0); }
+ul.claims { list-style: none; padding: 0; margin: .6rem 0; }
+ul.claims li { margin: .5rem 0; overflow-wrap: anywhere; }
+.verdict { font-size: .85rem; font-weight: 600; border: 1px solid currentcolor;
+           border-radius: 999px; padding: .05rem .6rem; white-space: nowrap; }
+.good { color: var(--c2); }
+.partly { color: var(--c6); }
+table.overview { width: auto; }
+table.overview th, table.overview td { padding-right: 1.2rem; white-space: normal; }
+"""
 Record = dict[str, Any]  # what an experiment leaves: `output.py` writes it
 
 
@@ -28,7 +41,7 @@ def as_html(
             parts.append(f'<h2 id="{escape(name)}">{escape(name)}</h2>')
             parts.append(f'<p class="quiet">{escape(papers[name])}.</p>')
             parts += [_experiment(each, folder) for each in mine]
-    return page("The papers' experiments, repeated", "\n".join(parts))
+    return page("The papers' experiments, repeated", "\n".join(parts), style=STYLE)
 
 
 def _overview(shown: Mapping[str, list[Record]]) -> str:

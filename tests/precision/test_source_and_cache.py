@@ -1,6 +1,7 @@
 """Sources and caches as state machines, and what they promise whatever happens in between."""
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -236,6 +237,33 @@ def test_if_one_does_not_answer_others_may_help():
     for key in asking.wanted:
         asking.supply(sources[key].ask("here", now=1))
     assert asking.answer[:3] == (-2.5, 2.5, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "delta", "refreshed", "within"),
+    [
+        ("sum", 7, "bc", True),
+        ("sum", 2, "bc", False),  # as narrow as it would be if all had answered
+        ("avg", 7 / 4, "bc", True),
+        ("max", 1.2, "bc", False),
+        ("quantile", 1.2, "bc", True),
+        ("count", 1, "bc", True),
+    ],
+)
+def test_if_one_does_not_answer_no_solver_is_needed(kind, delta, refreshed, within, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    cache, widths = Cache(), {"a": 5.0, "b": 4.0, "c": 3.0, "d": 1.0}
+    sources = {key: Source(key, 0.0, rule=f"static:width={w}") for key, w in widths.items()}
+    for source in sources.values():
+        cache.receive(source.subscribe("here", now=0))
+    at = {"quantile": 0.5, "count": 1.0}.get(kind)
+    asking = cache.ask(Query(kind, delta, at=at), now=1)
+    assert "a" in asking.wanted
+    for _ in range(len(sources) + 1):
+        for key in asking.wanted:
+            known = sources[key].ask("here", now=1) if key != "a" else None
+            asking.fail(key) if known is None else asking.supply(known)
+    assert (asking.wanted, asking.answer[2:4]) == ((), (within, tuple(refreshed)))
 
 
 @pytest.mark.parametrize("patient", [False, True])

@@ -20,7 +20,7 @@ class Connection:
 
 
 def session():
-    return Session(Connection(), address=None)
+    return Session(Connection(), address=None, unknown=set())
 
 
 def test_a_session_is_found_by_its_token_and_taken_once():

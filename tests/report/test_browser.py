@@ -63,7 +63,7 @@ def test_the_slider_moves_the_answer_by_keyboard_too(window, file):
 
 def test_a_policy_that_is_pressed_is_hidden_and_the_next_one_answers(window, file):
     window.open(file)
-    shown = "return [...document.querySelectorAll('.curve')].map(c => c.dataset.policy)"
+    shown = "return [...document.querySelectorAll('.curve')].map(c => c.dataset.name)"
     assert window.run(shown) == ["prob", "lru", "gdj:percentile=0.1"]
     window.click("#legend button")
     assert window.run(shown) == ["lru", "gdj:percentile=0.1"]

@@ -2,17 +2,16 @@
 
 from dataclasses import asdict, dataclass, field
 from math import ceil
-from typing import Any, Self
+from typing import Any
 
 from ..engine.footprint import SPARE, engine_line, footprint
 from ..engine.join_kernel import Form
 from ..kernel.gains import PAIRS, ROWS
-from ..kernel.policy import CACHING, JOINING
+from ..kernel.policy import JOINING
 from ..kernel.shape import Shape
 from ..numeric import Json
 from ..policies import AUTO, choose, families
 from .curves import Curve
-from .sample import Live
 
 EXACT = "fifo"  # stands for no policy at all, which remembers still less
 # Spark: what its own join takes for a row in memory, beside the payload, with the default state
@@ -21,22 +20,6 @@ EXACT = "fifo"  # stands for no policy at all, which remembers still less
 SPARK_BYTES = 570
 PAYLOAD = 24  # bytes, where nothing is known of the rows
 NO_LIMIT = 1 << 60  # bytes
-
-
-def held_bytes(
-    rows: int, payload: float, problem: str, policy: str = EXACT, goal: str = PAIRS
-) -> int:
-    """Return what Penstock needs for so many rows."""
-    chosen, form = choose(policy), None
-    if problem == JOINING:
-        form = Form(Shape(), 1, False, False, True, goal == ROWS)
-    if chosen.policy is AUTO:  # which tries others in miniature
-        is_join = problem == JOINING
-        tried = families(problem, True, is_join, weighed=not is_join)
-        taken = footprint(NO_LIMIT, chosen, tried, form, scale=max(1, rows))
-        return round(taken.fixed + rows * (taken.charge + payload))
-    line = engine_line(chosen, form)
-    return round(line.fixed + rows * (line.slot * SPARE + line.scale + payload))
 
 
 def spark_bytes(rows: float, payload: float) -> int:
@@ -64,36 +47,17 @@ class Streams:
     payload: float = PAYLOAD  # bytes of a row
     call: str = ""  # the code to paste, with {policy} and {budget}
 
-    @classmethod
-    def of_join(
-        cls,
-        name: str,
-        rows: tuple[int, ...],
-        keys: int,
-        live: Live,
-        skew: float | None,
-        hottest: float,
-        payload: float,
-        call: str,
-    ) -> Self:
-        """Return what advice for a join is about; `live`: the number of live rows."""
-        peak, facts = max(1, live.peak), (skew, hottest, payload, call)
-        return cls(JOINING, name, rows, keys, live.mean, peak, 1.0, *facts)
-
-    @classmethod
-    def of_references(
-        cls,
-        name: str,
-        rows: int,
-        keys: int,
-        skew: float | None,
-        hottest: int,
-        payload: float = PAYLOAD,
-        call: str = "",
-    ) -> Self:
-        """Return what advice for a cache is about; `hottest`: the references to one key."""
-        most, facts = 1 - keys / rows, (skew, hottest / rows, payload, call)
-        return cls(CACHING, name, (rows,), keys, keys, keys, most, *facts)
+    def bytes_of(self, policy: str, rows: float, goal: str = PAIRS) -> int:
+        """Return what Penstock needs for so many rows under a policy."""
+        rows, chosen, form, is_join = ceil(rows), choose(policy), None, self.problem == JOINING
+        if is_join:
+            form = Form(Shape(), 1, False, False, True, goal == ROWS)
+        if chosen.policy is AUTO:  # which tries others in miniature
+            tried = families(self.problem, True, is_join, weighed=not is_join)
+            taken = footprint(NO_LIMIT, chosen, tried, form, scale=max(1, rows))
+            return round(taken.fixed + rows * (taken.charge + self.payload))
+        line = engine_line(chosen, form)
+        return round(line.fixed + rows * (line.slot * SPARE + line.scale + self.payload))
 
 
 @dataclass(frozen=True)
@@ -205,12 +169,12 @@ class Advice:
 
     def bytes_of(self, policy: str, rows: int) -> int:
         """Return what so many rows take under a policy."""
-        return held_bytes(rows, self.streams.payload, self.streams.problem, policy, self.counted)
+        return self.streams.bytes_of(policy, rows, self.counted)
 
     @property
     def exact_bytes(self) -> int:
         """What it takes to hold all rows."""
-        return held_bytes(self.streams.peak, self.streams.payload, self.streams.problem)
+        return self.streams.bytes_of(EXACT, self.streams.peak)
 
     @property
     def budget(self) -> int | None:

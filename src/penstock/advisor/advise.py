@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from math import ceil
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from ..simulate.comparison import cores
 from ..simulate.scenario import check_within, read_within
 from ..simulate.tracefiles import File, read_lookup, read_pair, row_bytes
 from . import curves as drawing
-from .advice import PAYLOAD, Advice, Streams, held_bytes
+from .advice import PAYLOAD, Advice, Streams
 from .compiling import compiled_beside
 from .curves import Curve
 from .draw import ERROR, WORK
@@ -101,8 +100,8 @@ def advise_join(
     sample, live = draw_join(side, key, time, within, work, error, seed, goal)
     keys, counts = np.unique(key, return_counts=True)
     rows = tuple(np.bincount(side, minlength=2).tolist())
-    facts = skew_of(counts), sample.top(1), payload, call
-    streams = Streams.of_join(name, rows, len(keys), live, *facts)
+    facts = live.mean, live.peak, 1.0, skew_of(counts), sample.top(1), payload, call
+    streams = Streams(JOINING, name, rows, len(keys), *facts)
     doubts = window_doubts(int(time[-1] - time[0]), within)
     return from_join_sample(sample, streams, live, doubts, asked)
 
@@ -126,7 +125,7 @@ def from_join_sample(
 
     rows = drawing.grid(live.mean, live.peak)
     with compiled_beside(names, JOINING, sample.weighted, asked.goal):
-        cost = partial(_bytes, streams, asked.goal)
+        cost = partial(streams.bytes_of, goal=asked.goal)
         progress = asked.progress
         curves = _curves(names, rows, 1.0, asked.target, replay, cost, progress, beside=True)
     sampled: dict[str, float] = {
@@ -168,8 +167,9 @@ def advise_lookup(
         raise BadInput(
             f"every key of {name} comes once, so that no cache finds anything; choose another key"
         )
-    facts = skew_of(counts), int(counts.max()), payload, call
-    streams = Streams.of_references(name, len(key), len(keys), *facts)
+    counted = (len(key),), *(len(keys),) * 3, 1 - len(keys) / len(key)
+    facts = skew_of(counts), int(counts.max()) / len(key), payload, call
+    streams = Streams(CACHING, name, *counted, *facts)
     return from_lookup_sample(draw_lookup(key, work, error, seed), streams, asked)
 
 
@@ -193,8 +193,8 @@ def from_lookup_sample(sample: LookupSample, streams: Streams, asked: Asked) -> 
     names = _chosen(asked.tried, CACHING)
     rows = drawing.grid(streams.mean, streams.peak)
     with compiled_beside(names, CACHING, not sample.whole):
-        cost = partial(_bytes, streams, PAIRS)
-        curves = _curves(names, rows, streams.most, goal, replay, cost, asked.progress)
+        cost, progress = streams.bytes_of, asked.progress
+        curves = _curves(names, rows, streams.most, goal, replay, cost, progress)
     sampled: dict[str, float] = {
         "rows": len(sample.key),
         "weight": int(sample.weight.max()),
@@ -259,10 +259,6 @@ def _curves(
     if progress is not None:
         progress(most_asked, most_asked)
     return sorted(curves, key=need)
-
-
-def _bytes(streams: Streams, goal: str, policy: str, rows: float) -> float:
-    return held_bytes(ceil(rows), streams.payload, streams.problem, policy, goal)
 
 
 def _chosen(tried: Sequence[str], problem: str) -> list[str]:

@@ -165,15 +165,9 @@ def overview(made: Advice) -> list[Any]:
     parts += [Text(f"Beware: {each}", style="yellow") for each in doubts(made)]
     # One line, however long, so that it can be copied: a terminal wraps it without a line break.
     parts.append(Text(f"\n{made.code}\n", style="cyan", no_wrap=True))
-    return [*parts, *_tables(made), _facts(made)]
-
-
-def _tables(made: Advice) -> list[Table]:
-    """Return a table of what is measured: of a join two, the goal's first."""
-    return [
-        _curves(made, curves, f"{measured(made, name)} by rows held")
-        for name, curves in made.by_measure()
-    ]
+    for name, curves in made.by_measure():
+        parts.append(_curves(made, curves, f"{measured(made, name)} by rows held"))
+    return [*parts, _facts(made)]
 
 
 def measured(made: Advice, name: str) -> str:

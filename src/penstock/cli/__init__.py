@@ -1,22 +1,21 @@
 """The command line: arguments in, report out.
 
 `program` has the groups of commands and how errors are printed, `output` the options and the ways
-to print that all commands share. The others are the commands, one or a few in a file:
-`simulate_command` has `policies` too, `profile_command` has `count`, `precision_command` rules
-simulated and replayed, and `mqtt_commands` the other commands of `precision`. `readings` reads what
-`source` publishes; `weather` is the data and the pictures of `demo precision`.
+to print that all commands share. The others are the commands:
+
+- `policy_commands`: `simulate`, `policies`, `warm`.
+- `stream_commands`: `profile`, `count`, `advise`.
+- `query_commands`: `run`, `init`, `report`, `reconcile`.
+- `precision_commands`: the group of this name. `readings` reads what `precision source` publishes.
+- `demo_command`: `demo`. `weather` is the data and the pictures of `demo precision`.
 """
 
-from .advise_command import advise
 from .demo_command import demo
-from .mqtt_commands import broker, query, source
-from .pipeline_commands import init, run
-from .precision_command import precision
-from .profile_command import count, profile
+from .policy_commands import policies, simulate, warm
+from .precision_commands import precision
 from .program import app, main
-from .query_commands import reconcile, report
-from .simulate_command import policies, simulate
-from .warm_command import warm
+from .query_commands import init, reconcile, report, run
+from .stream_commands import advise, count, profile
 
 __all__ = ["app", "main"]
 
@@ -27,5 +26,3 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(precision, name="precision")
-for live in (source, query, broker):
-    precision.command()(live)

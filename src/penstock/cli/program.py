@@ -43,12 +43,12 @@ class Commands(TyperGroup):
         """Find a command, and keep its help from saying that flags are of type bool."""
         found = super().get_command(ctx, cmd_name)
         if found is not None:
-            _hide_types_of_flags(found, ctx)
+            _hide_types_of_flags(found.get_params(ctx))
         return found
 
     def get_params(self, ctx: Any) -> Any:
         """Return the program's own options."""
-        return _hidden(super().get_params(ctx))
+        return _hide_types_of_flags(super().get_params(ctx))
 
     def _with_dashes(self, sentence: str) -> str:
         """Name options as they are typed: what is `key=` in Python is `--key` here."""
@@ -67,13 +67,7 @@ class Commands(TyperGroup):
         return 2
 
 
-def _hide_types_of_flags(command: Any, ctx: Any) -> None:
-    for each in getattr(command, "commands", {}).values():
-        _hide_types_of_flags(each, ctx)
-    _hidden(command.get_params(ctx))
-
-
-def _hidden(params: list[Any]) -> list[Any]:
+def _hide_types_of_flags(params: list[Any]) -> list[Any]:
     for each in params:
         if getattr(each, "is_flag", False) and each.metavar is None:
             each.metavar = ""

@@ -207,9 +207,8 @@ class Asking:
         self._place = {key: i for i, key in enumerate(keys)}
         low, high, stale = zip(*(cache.look(key, now) for key in keys))
         self._low, self._high = np.array(low), np.array(high)
-        self._costs = np.array([costs.get(key, 1.0) for key in keys])
-        self._alike = not costs
-        if not (self._costs >= 0).all():
+        self._costs = np.array([costs.get(key, 1.0) for key in keys]) if costs else None
+        if self._costs is not None and not (self._costs >= 0).all():
             raise BadInput(f"the cost to fetch a key must be at least 0, got {min(costs.values())}")
         self._patient = patient
         self._stale = {key for key, is_stale in zip(keys, stale) if is_stale}
@@ -252,9 +251,7 @@ class Asking:
         keys = list(self._place)
         known = self._failed.union(self._refreshed)  # to ask again would bring nothing new
         useless = np.array([key in known for key in keys]) & (self._low < self._high)
-        costs = np.where(useless, 1 + self._costs.sum(), self._costs)  # the others come first
-        alike = self._alike and not useless.any()
-        chosen = refreshes(self.query, self._low, self._high, None if alike else costs)
+        chosen = refreshes(self.query, self._low, self._high, self._costs, last=useless)
         chosen = [i for i in chosen if not useless[i]]
         if self._patient and chosen:
             chosen = [most_telling(self.query, self._low, self._high, chosen)]

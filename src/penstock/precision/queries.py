@@ -30,6 +30,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import BadInput
 from ..extras import need as need_extra
@@ -44,6 +45,8 @@ FORM = re.compile(
 )
 WITH_NUMBER = {"count": (">,", "KEYS > LIMIT"), "quantile": (",", "KEYS, SHARE")}  # sign, example
 CoverDemand = tuple[float, float, int]  # a, a + δ rounded down, how many straddlers must be fetched
+Prices = Floats | None  # what each value costs to fetch; None: all cost the same
+Flags = NDArray[np.bool_]
 DIFFERING = "a query whose sources differ in cost"
 
 
@@ -180,8 +183,12 @@ def _end(query: Query, values: Floats) -> Exact:
     return exact(float(np.partition(values, k - 1)[k - 1]))
 
 
-def refreshes(query: Query, low: Floats, high: Floats, costs: Floats | None = None) -> list[int]:
+def refreshes(
+    query: Query, low: Floats, high: Floats, costs: Prices = None, last: Flags | None = None
+) -> list[int]:
     """Return the cheapest set of values to fetch so that the answer is sure to be narrow enough.
+
+    last: which values are to be fetched only if the others do not suffice; by default none.
 
     A relative δ becomes an absolute one by the bounds known so far, which is safe. Where these
     contain 0 that is impossible, so the widest value is fetched; then ask again.
@@ -194,15 +201,17 @@ def refreshes(query: Query, low: Floats, high: Floats, costs: Floats | None = No
         return []
     delta = query.allowed(*found)
     chosen: list[int] = []
+    last = np.zeros(len(low), bool) if last is None else last
+    costs = None if costs is None else np.where(last, 1 + costs.sum(), costs)
     if query.relative and delta == 0:
         pass
     elif query.kind == "count":
-        chosen = for_count(low, high, query.limit, delta, costs)
+        chosen = for_count(low, high, query.limit, delta, last if costs is None else costs)
     elif query.kind in ("sum", "avg"):
         n = len(low) if query.kind == "avg" else 1
-        chosen = for_sum(low, high, Fraction(delta) * n, costs)
+        chosen = for_sum(low, high, Fraction(delta) * n, costs, last)
     else:
-        chosen = for_rank(low, high, query.position(len(low)), delta, costs)
+        chosen = for_rank(low, high, query.position(len(low)), delta, costs, last)
     if not chosen:
         wide = widths(low, high)
         chosen = [int(np.argmax(wide))] if wide.max() > 0 else []
@@ -243,24 +252,24 @@ def widths(low: Floats, high: Floats) -> Floats:
 
 
 def for_count(
-    low: Floats, high: Floats, limit: float, delta: float, costs: Floats | None
+    low: Floats, high: Floats, limit: float, delta: float, order: Floats | Flags
 ) -> list[int]:
-    """Return the cheapest values that may be on either side of the limit, all but δ of them.
+    """Return the first values, by `order`, that may be on either side of the limit; all but δ.
 
     >>> low, high = np.array([1.0, 5.0, 5.0]), np.array([7.0, 9.0, 8.0])
-    >>> for_count(low, high, limit=6, delta=1, costs=None)
+    >>> for_count(low, high, limit=6, delta=1, order=np.array([1, 2, 3]))
     [0, 1]
     """
     unsure = np.flatnonzero((low <= limit) & (high > limit))
-    if costs is not None:
-        unsure = unsure[np.argsort(costs[unsure], kind="stable")]
+    unsure = unsure[np.argsort(order[unsure], kind="stable")]
     return [int(i) for i in unsure[: max(len(unsure) - int(delta), 0)]]
 
 
-def for_sum(low: Floats, high: Floats, delta: Fraction, costs: Floats | None) -> list[int]:
+def for_sum(low: Floats, high: Floats, delta: Fraction, costs: Prices, last: Flags) -> list[int]:
     """Return the cheapest set whose refresh leaves a total width of δ, the widest first.
 
-    >>> for_sum(np.array([0.0, 0.0, 0.0]), np.array([5.0, 1.0, 3.0]), delta=4, costs=None)
+    >>> low, high, none = np.zeros(3), np.array([5.0, 1.0, 3.0]), np.zeros(3, bool)
+    >>> for_sum(low, high, delta=4, costs=None, last=none)
     [0]
     """
 
@@ -270,7 +279,8 @@ def for_sum(low: Floats, high: Floats, delta: Fraction, costs: Floats | None) ->
         return exact_width(*ends) <= delta
 
     width = widths(low, high)
-    widest = np.argsort(-width, kind="stable")
+    others_do = fit(np.flatnonzero(last))  # they suffice
+    widest = np.lexsort((-width, last & others_do))
     if costs is None:
         with np.errstate(over="ignore"):
             sums = np.cumsum(width[widest[::-1]])
@@ -313,16 +323,18 @@ def _knapsack(width: Floats, delta: float, costs: Floats) -> set[int]:
     return chosen | {int(i) for i in rest[found.x > 0.5]}
 
 
-def for_rank(low: Floats, high: Floats, k: int, delta: float, costs: Floats | None) -> list[int]:
+def for_rank(
+    low: Floats, high: Floats, k: int, delta: float, costs: Prices, last: Flags
+) -> list[int]:
     """Return the cheapest set after whose refresh the k-th smallest value is known within δ.
 
-    >>> low, high = np.array([1.0, 6.0, 7.0]), np.array([9.0, 8.0, 7.0])
-    >>> for_rank(low, high, k=3, delta=0, costs=None)  # the maximum: both may exceed 7
+    >>> low, high, none = np.array([1.0, 6.0, 7.0]), np.array([9.0, 8.0, 7.0]), np.zeros(3, bool)
+    >>> for_rank(low, high, k=3, delta=0, costs=None, last=none)  # both may exceed 7
     [0, 1]
     """
     demands = _demands(low, high, k, delta)
     if costs is None:
-        return _furthest_first(low, high, demands)
+        return _furthest_first(low, high, demands, last)
     if not demands:
         return []
     covers = [(low <= point) & (high > beyond) for point, beyond, _ in demands]
@@ -351,9 +363,11 @@ def _demands(low: Floats, high: Floats, k: int, delta: float) -> list[CoverDeman
     return [(float(points[i]), float(beyond[i]), int(demand[i])) for i in np.flatnonzero(wide)]
 
 
-def _furthest_first(low: Floats, high: Floats, demands: list[CoverDemand]) -> list[int]:
+def _furthest_first(
+    low: Floats, high: Floats, demands: list[CoverDemand], last: Flags
+) -> list[int]:
     """Cover the points from left to right, each time with the interval that reaches furthest."""
-    waiting = deque(np.argsort(low, kind="stable").tolist())
+    waiting = deque(i for i in np.argsort(low, kind="stable").tolist() if not last[i])
     free: list[tuple[float, int]] = []  # begun, not chosen: a heap, the furthest reach first
     covers: list[float] = []  # chosen: a heap of their reaches, the nearest first
     chosen: list[int] = []
@@ -364,6 +378,8 @@ def _furthest_first(low: Floats, high: Floats, demands: list[CoverDemand]) -> li
         while covers and covers[0] <= beyond:
             heapq.heappop(covers)
         for _ in range(demand - len(covers)):
+            if not free or -free[0][0] <= beyond:  # the others do not suffice
+                return _furthest_first(low, high, demands, np.zeros(len(low), bool))
             reach, i = heapq.heappop(free)
             chosen.append(i)
             heapq.heappush(covers, -reach)

@@ -23,14 +23,12 @@ All hooks but `start` are decorated with `hook`: the same text runs as plain Pyt
 and is inlined into compiled kernels. So they are plain arithmetic; `memory` is a list or an array.
 """
 
-import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from numba.extending import register_jitable
 
-from ..kernel.options import own_parameters
 from ..numeric import check_number
 
 ABOVE, BELOW, ASKED, SPOKE = 0, 1, 2, 3
@@ -113,10 +111,6 @@ class Rule:
     counts_reads: bool = False  # needs the reads that a cache answers by itself
     moves: bool = False  # its intervals move with time
     reports_evictions: bool = False  # a cache tells the source when it evicts the value
-    parameters: dict[str, inspect.Parameter] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", own_parameters(self.make))
 
 
 class Tuned(NamedTuple):

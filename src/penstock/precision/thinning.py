@@ -6,19 +6,17 @@ arrays and have one cache each; the hooks of the rules are the same text.
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..errors import BadInput, BadState
+from ..errors import BadState
 from ..kernel import keymap
 from ..kernel.jit import jit, kernel, specialise
 from ..kernel.rng import mix, uniform
 from ..numeric import check_count
 from .interval_source import around, check_limits, check_rule, cut_at_limits, ends
-from .rounding import is_rounded
 from .rule import ABOVE, ASKED, BELOW, SPOKE, WHY, Costs, Rule, Tuned
 from .rules import tune
 
@@ -31,8 +29,8 @@ READ, CLOCK, SENT = 0, 1, 2  # columns of when
 NEVER, FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 FEW = 1024  # keys that there is room for at first
 MASK = 2**64 - 1
-WHOLE = 2**53  # up to here every whole number is a float
 SECOND = 1e6  # microseconds
+Numbers = Sequence[Any] | np.ndarray
 
 
 class KeyStates(NamedTuple):
@@ -115,35 +113,30 @@ class Thinner:
 
     def push(
         self,
-        key: ArrayLike = (),
-        time: ArrayLike = (),
-        value: ArrayLike = (),
+        key: Numbers = (),
+        time: Numbers = (),
+        value: Numbers = (),
         *,
-        asked: ArrayLike = (),
-        asked_time: ArrayLike = (),
-        delta: ArrayLike = (),
-        rounded: ArrayLike | None = None,
+        asked: Numbers = (),
+        asked_time: Numbers = (),
+        delta: Numbers = (),
+        rounded: Numbers | None = None,
     ) -> Refreshes:
         """Take readings and queries in the order of time; at one time readings come first.
 
         Values must be finite, and delta at least 0. Times of one key may not go back from one call
         to the next: such rows are counted as late. `rounded` marks the values that are not floats
-        but were rounded to the nearest one: intervals then contain both of its neighbours. For
-        integers and objects it is found out here.
+        but were rounded to the nearest one: intervals then contain both of its neighbours.
         """
-        keys, asked_keys = _column(key, np.int64), _column(asked, np.int64)
-        times = np.concatenate((_column(time, np.int64), _column(asked_time, np.int64)))
-        numbers = np.concatenate((_column(value, np.float64), _column(delta, np.float64)))
-        _check(keys, asked_keys, times, numbers)
-        inexact = _column(_inexact(value) if rounded is None else rounded, np.bool_)
-        if len(inexact) != len(keys):
-            raise BadInput(
-                f"rounded must have a value for every reading, got {len(inexact)} for {len(keys)}"
-            )
-        source = self._places(np.concatenate((keys, asked_keys)), len(keys))
-        inexact = np.concatenate((inexact, np.zeros(len(asked_keys), np.bool_)))
+        readings = len(key)
+        keys, times = _one((key, asked), np.int64), _one((time, asked_time), np.int64)
+        numbers = _one((value, delta), np.float64)
+        marks = np.zeros(readings) if rounded is None else rounded
+        inexact = _one((marks, np.zeros(len(asked))), np.bool_)
+        assert len(keys) == len(times) == len(numbers) == len(inexact)
+        source = self._places(keys, readings)
         order = np.argsort(times, kind="stable")  # linear if they are in order already
-        rows = PushedRows(order, source, times, numbers, inexact, len(keys))
+        rows = PushedRows(order, source, times, numbers, inexact, readings)
         kinds = (np.int64, np.int64, np.float64, np.float64, np.int64)
         found = Refreshes(*(np.empty(len(times), kind) for kind in kinds))
         run, par = compile_thin(self._tuned.rule), self._tuned.par
@@ -196,6 +189,10 @@ def _make_room(tuned: Tuned, n: int) -> KeyStates:
     return KeyStates(key, memory, now, np.zeros(n, np.bool_), when, np.zeros((n, 1), np.uint64))
 
 
+def _one(columns: tuple[Numbers, Numbers], kind: type) -> np.ndarray:
+    return np.concatenate(columns, dtype=kind, casting="unsafe")
+
+
 @kernel
 def _find_or_add(table, known_keys, known, rng, seed, keys, readings, first, place):
     """Fill `place` with the places of keys; add new keys of readings until the room is used up.
@@ -213,35 +210,6 @@ def _find_or_add(table, known_keys, known, rng, seed, keys, readings, first, pla
             keymap.add(table, 0, keys[i], known)
             known += 1
     return len(keys), known
-
-
-def _column(numbers: ArrayLike, kind: type) -> np.ndarray:
-    return np.ascontiguousarray(numbers, kind)
-
-
-def _inexact(values: ArrayLike) -> np.ndarray:
-    """Tell which values may not be floats: integers beyond 2 ** 53, and objects."""
-    found = np.asarray(values)
-    if found.dtype == object:
-        return np.array([is_rounded(value) for value in found.tolist()], np.bool_)
-    if found.dtype.kind not in "iu":
-        return np.zeros(len(found), np.bool_)
-    return (found > WHOLE) | (found < -WHOLE)
-
-
-def _check(keys: np.ndarray, asked: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> None:
-    if not len(keys) + len(asked) == len(times) == len(numbers):
-        raise BadInput(
-            "readings need a key, a time and a value each, and queries a key, a time and a delta;"
-            f" got {len(keys)} + {len(asked)} keys, {len(times)} times and {len(numbers)} numbers"
-        )
-    if not np.isfinite(numbers[: len(keys)]).all():
-        raise BadInput("the value of a reading must be a finite number; leave the others out")
-    if not (numbers[len(keys) :] >= 0).all():
-        raise BadInput(
-            f"delta must be a number of at least 0, got {numbers[len(keys) :].min()!r};"
-            " leave such queries out"
-        )
 
 
 # ------------------------------------------------------------ the kernel

@@ -6,6 +6,7 @@ however many keys it asks for.
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,6 +18,7 @@ from . import libpq
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(?://)?")
 FILE_OPTIONS = frozenset(("mode", "cache", "vfs", "psow", "nolock", "immutable"))  # of SQLite
+Ask = Callable[[str], pa.Table]  # what puts a query to the database
 SAMPLE = 1000  # rows that give the type of an SQLite column which was declared without one
 
 
@@ -42,7 +44,7 @@ class Dialect:
         """Return the condition that the (quoted) key columns are among those asked for."""
         raise NotImplementedError
 
-    def reader(self, connection: Any) -> str:
+    def reader(self, ask: Ask) -> str:
         """Return the user whose rights apply: a row may look different to another user."""
         return ""
 
@@ -55,9 +57,9 @@ class Dialect:
             lists.append(pa.ListArray.from_arrays(ends, values))
         return pa.RecordBatch.from_arrays(lists, names=keys.column_names)
 
-    def columns(self, connection: Any, source: str) -> pa.Schema:
+    def columns(self, ask: Ask, source: str) -> pa.Schema:
         """Return the columns of a source, which is a table's name or a query in brackets."""
-        return _ask(connection, f"SELECT * FROM {source} AS r LIMIT 0").schema
+        return ask(f"SELECT * FROM {source} AS r LIMIT 0").schema
 
     def select(self, name: str, kind: pa.DataType) -> str:
         """Return the expression that fetches a (quoted) column as a type."""
@@ -85,8 +87,8 @@ class Postgres(Dialect):
     def connect(self, uri: str) -> Any:
         return _driver("adbc_driver_postgresql.dbapi").connect(uri, autocommit=True)
 
-    def reader(self, connection: Any) -> str:
-        return str(_ask(connection, "SELECT current_user::text AS reader")["reader"][0])
+    def reader(self, ask: Ask) -> str:
+        return str(ask("SELECT current_user::text AS reader")["reader"][0])
 
     def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
         if len(keys) == 1:
@@ -167,11 +169,11 @@ class Sqlite(FileDialect):
         values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         return (json.dumps(values),)
 
-    def columns(self, connection: Any, source: str) -> pa.Schema:
-        seen = _ask(connection, f"SELECT * FROM {source} AS r LIMIT {SAMPLE}")
-        with connection.cursor() as cursor:  # SQLite shows the types of a table or view only
-            cursor.execute(f"CREATE TEMP VIEW penstock_columns AS SELECT * FROM {source}")
-        declared = _ask(connection, "PRAGMA temp.table_info(penstock_columns)").to_pylist()
+    def columns(self, ask: Ask, source: str) -> pa.Schema:
+        seen = ask(f"SELECT * FROM {source} AS r LIMIT {SAMPLE}")
+        # SQLite shows the types of a table or view only.
+        ask(f"CREATE TEMP VIEW penstock_columns AS SELECT * FROM {source}")
+        declared = ask("PRAGMA temp.table_info(penstock_columns)").to_pylist()
         kinds = [
             _affinity(each["type"]) or _seen_type(column, each["type"])
             for each, column in zip(declared, seen.columns, strict=True)
@@ -244,9 +246,3 @@ def _path(uri: str) -> str:
     """
     parts = urlsplit(uri)
     return "/" + parts.path.lstrip("/") if uri.startswith(f"{parts.scheme}://") else parts.path
-
-
-def _ask(connection: Any, sql: str) -> pa.Table:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return cursor.fetch_arrow_table()

@@ -133,25 +133,20 @@ class Fetcher:
 
     def fetch(self, keys: pa.Table) -> FetchedRows:
         """Return the rows of some keys, all of them different."""
-        parts = [
-            self._ask(keys.slice(first, self.patience.size))
-            for first in range(0, keys.num_rows, self.patience.size)
-        ]
-        tables = [part.rows for part in parts]
+        tables: list[pa.Table] = []
+        before = 0
+        row, sent = np.empty(keys.num_rows, np.int64), np.empty(keys.num_rows, np.int64)
+        for first in range(0, keys.num_rows, self.patience.size):
+            part = slice(first, first + self.patience.size)
+            rows, found, sent[part] = self._ask(keys.slice(first, self.patience.size))
+            row[part] = np.where(found >= 0, found + before, -1)
+            before += rows.num_rows
+            tables.append(rows)
         rows = pa.concat_tables([self.promised.empty_table(), *tables]).combine_chunks()
-        before = np.cumsum([0, *map(len, tables)])
-        found = [
-            np.where(part.row >= 0, part.row + start, -1)
-            for part, start in zip(parts, before, strict=False)
-        ]
-        nothing = np.empty(0, np.int64)
-        return FetchedRows(
-            rows,
-            np.concatenate([nothing, *found]),
-            np.concatenate([nothing, *(part.sent for part in parts)]),
-        )
+        return FetchedRows(rows, row, sent)
 
-    def _ask(self, keys: pa.Table) -> FetchedRows:
+    def _ask(self, keys: pa.Table) -> tuple[pa.Table, np.ndarray, int]:
+        """Return the rows of one query's keys, which of them each key has, and when it was sent."""
         source = self.source
         tried = ask(lambda: source.fetch(keys), self.patience, source, self.clock, self.sleep)
         rows = conform(tried.answer, self.promised, source.keys, source.name)
@@ -160,7 +155,7 @@ class Fetcher:
         self.counts["retries"] += tried.tries - 1
         self.counts["asked"] += len(row)
         self.counts["fetched"] += int((row >= 0).sum())
-        return FetchedRows(rows, row, np.full(len(row), tried.sent))
+        return rows, row, tried.sent
 
 
 def conform(answer: pa.Table, promised: pa.Schema, keys: tuple[str, ...], name: str) -> pa.Table:

@@ -36,7 +36,7 @@ class Session:
 
     connection: Any
     address: Address
-    unknown: set[str] = field(default_factory=set)  # characters that its texts cannot hold
+    unknown: set[str]  # characters that its texts cannot hold
     tried: set[str] = field(default_factory=set)  # characters that they can
 
     @property
@@ -106,12 +106,6 @@ class Session:
 
 def _is_refusal(error: Exception) -> bool:
     return getattr(error, "sqlstate", None) in REFUSED
-
-
-def open_session(address: Address) -> Session:
-    """Return a new connection to an address."""
-    dialect = address.dialect
-    return Session(dialect.connect(address.uri), address, unknown=set(dialect.unknown))
 
 
 class Sessions:

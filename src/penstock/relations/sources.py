@@ -16,7 +16,7 @@ import pyarrow as pa
 from ..errors import BadInput
 from .dialects import quoted
 from .relation import Relation, address_of, hide, values
-from .sessions import SESSIONS, Session, open_session
+from .sessions import SESSIONS, Session
 
 Fetch = Callable[[pa.Array], pa.Table]  # a user's function: the rows of some keys
 
@@ -80,8 +80,8 @@ class Database(RowSource):
         """Return the key columns and the wanted ones as the database has them."""
         try:
             with self._session() as session:
-                found = session.dialect.columns(session.connection, self._from())
-                self.reader = session.dialect.reader(session.connection)
+                found = session.dialect.columns(session.ask, self._from())
+                self.reader = session.dialect.reader(session.ask)
             self._select(found)
             self._refuse_odd_keys(kinds)
             # A key that cannot be compared fails now and not in the first micro-batch.
@@ -172,7 +172,8 @@ class Database(RowSource):
     def _open(self) -> Session:
         address = address_of(self.relation)
         self._secrets |= address.secrets  # even if it cannot be opened: the error may show them
-        return open_session(address)
+        dialect = address.dialect
+        return Session(dialect.connect(address.uri), address, set(dialect.unknown))
 
     def cancel(self) -> None:
         """Cancel the query that runs."""

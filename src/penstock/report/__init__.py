@@ -1,8 +1,8 @@
 """Pages for people: self-contained HTML, on a screen, a phone and on paper.
 
 Here is the frame of every page. `advice_page`, `comparison_page` and `profile_page` are those of
-`penstock advise`, `simulate` and `profile`; `chart.js` draws the curves of an advice, `plots.js`
-those of a profile, and `page.css` is the look of all of them. `live` is the page of running
+`penstock advise`, `simulate` and `profile`; `plots.js` draws curves, `chart.js` has what moves on
+the page of an advice, and `page.css` is the look of all of them. `live` is the page of running
 queries, served by `server`, and of their `history`; `attention` says what needs a person,
 `exposition` is for Prometheus.
 """
@@ -32,9 +32,12 @@ def page(
     title: str,
     body: str,
     data: dict[str, Any] | None = None,
-    scripts: Sequence[str] = ("chart.js",),
+    scripts: Sequence[str] = ("plots.js",),
+    style: str = "",
 ) -> str:
     """Return a whole page; with `data` it has the scripts that draw curves from them.
+
+    style: rules of this page beside those of `page.css`.
 
     >>> "<script" in page("a & b", "<p>none</p>"), "<title>a &amp; b" in page("a & b", "")
     (False, True)
@@ -47,7 +50,7 @@ def page(
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_resource('page.css')}</style>\n</head>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{_resource('page.css')}{style}</style>\n</head>\n"
         f"<body>\n<h1>{escape(title)}</h1>\n{body}\n{drawn}</body>\n</html>\n"
     )
 

@@ -30,7 +30,7 @@ hide it. </span>Memory grows by factors along the axis. {escape(_bands(made))}</
 <h2>What was looked at</h2>
 {_facts(made)}
 <details><summary>All figures</summary>{_figures(made)}</details>"""
-    return page(title, body, _data(made, what, title))
+    return page(title, body, _data(made, what, title), ("plots.js", "chart.js"))
 
 
 def _heading(names: list[str], made: Advice) -> str:

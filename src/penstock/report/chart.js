@@ -8,14 +8,13 @@
     { box: document.getElementById("beside"), of: (c) => c.beside, what: data.beside, main: false },
   ].filter((each) => each.box);
   const slider = document.getElementById("target");
-  const MARGIN = { left: 52, right: 14, top: 12, bottom: 46 };
   const DASHES = ["", "7 4", "2 3", "10 3 2 3"];
   const hidden = new Set();
   let cursor = null; // rows under the pointer
   const bytesOf = (curve, rows) => Math.max(0, curve.fixed_bytes + rows * curve.row_bytes);
 
   // Twelve colours, and dashes after half of them, so that forty-eight curves differ.
-  const style = (i) => ({ colour: `var(--c${i % 12})`, dash: DASHES[Math.floor(i / 6) % 4] });
+  const style = (i) => ({ colour: i % 12, dash: DASHES[Math.floor(i / 6) % 4] });
   const whole = (n) => Math.round(n).toLocaleString("en-US");
   const percent = (y) => (100 * y).toFixed(1) + " %";
   const shown = () => data.curves.filter((c) => !hidden.has(c.policy));
@@ -104,161 +103,66 @@
     return { rows: best.rows, goal, curve: best.curve };
   }
 
-  function node(parent, name, attributes, text) {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (text !== undefined) made.textContent = text;
-    parent.append(made);
-    return made;
-  }
-
-  function scales(width, height) {
-    const first = Math.log(Math.min(...data.curves.map((c) => c.rows[0])));
-    const last = Math.log(data.peak);
-    const inner = width - MARGIN.left - MARGIN.right;
-    const tall = height - MARGIN.top - MARGIN.bottom;
-    const span = last > first ? last - first : 1;
+  // What all pictures share; those of `plots.js` draw it.
+  function plotOf(chart) {
+    const curves = data.curves.map((curve, i) => {
+      const { share, error } = chart.of(curve), banded = i < 3 && error.some((e) => e > 0);
+      return { name: curve.policy, x: curve.rows, y: share, error: banded ? error : null, ...style(i) };
+    });
     return {
-      x: (rows) => MARGIN.left + ((Math.log(rows) - first) / span) * inner,
-      y: (share) => MARGIN.top + (1 - share) * tall,
-      rows: (x) => Math.exp(first + (Math.min(Math.max(x - MARGIN.left, 0), inner) / inner) * span),
-      first, last,
+      x_log: true, x_range: [Math.min(...data.curves.map((c) => c.rows[0])), data.peak],
+      y_range: [0, 1], percent: true, across: "memory in rows", up: "",
+      curves: curves.filter((each) => !hidden.has(each.name)),
     };
   }
 
-  function ticks(first, last, room) {
-    const found = [];
-    for (let power = Math.floor(first / Math.LN10); power <= last / Math.LN10; power++)
-      for (const lead of [1, 2, 5]) {
-        const rows = lead * 10 ** power;
-        if (Math.log(rows) >= first - 1e-9 && Math.log(rows) <= last + 1e-9) found.push(rows);
-      }
-    const few = found.length * 62 > room ? found.filter((r) => /^1/.test(String(r))) : found;
-    return few.length > 1 ? few : found;
-  }
-
-  const short = (n) => (n >= 1e6 ? n / 1e6 + " M" : n >= 1e4 ? n / 1e3 + " k" : whole(n));
-
-  function axes(svg, scale, width, height) {
-    for (let i = 0; i <= 5; i++) {
-      const y = scale.y(i / 5);
-      node(svg, "line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y, y2: y });
-      node(svg, "text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, 20 * i + " %");
-    }
-    const bottom = height - MARGIN.bottom;
-    for (const rows of ticks(scale.first, scale.last, width - MARGIN.left - MARGIN.right)) {
-      const x = scale.x(rows);
-      node(svg, "line", { class: "grid", x1: x, x2: x, y1: bottom, y2: bottom + 5 });
-      node(svg, "text", { x, y: bottom + 19, "text-anchor": "middle" }, short(rows));
-    }
-    const middle = (MARGIN.left + width - MARGIN.right) / 2;
-    node(svg, "text", { x: middle, y: height - 8, "text-anchor": "middle" }, "memory in rows");
-  }
-
-  function curves(svg, scale, chart) {
-    data.curves.forEach((curve, i) => {
-      if (hidden.has(curve.policy)) return;
-      const { colour, dash } = style(i);
-      const { share, error } = chart.of(curve);
-      const at = (sign) => (rows, k) => {
-        const y = share[k] + sign * error[k];
-        return `${scale.x(rows).toFixed(1)},${scale.y(Math.min(1, Math.max(0, y))).toFixed(1)}`;
-      };
-      const upper = curve.rows.map(at(1)), lower = curve.rows.map(at(-1)).reverse();
-      const band = { class: "band", points: upper.concat(lower).join(" "), fill: colour };
-      if (i < 3 && error.some((e) => e > 0)) node(svg, "polygon", band);
-      const line = node(svg, "polyline", {
-        class: "curve", points: curve.rows.map(at(0)).join(" "), "stroke-dasharray": dash,
-        "data-policy": curve.policy,
-      });
-      line.style.stroke = colour;
-      node(line, "title", {}, curve.policy);
-    });
-  }
-
-  function marks(svg, scale, chart, found, height) {
+  function marks({ svg, x, y }, chart, found) {
+    const bottom = y(0), { node } = drawPlots;
     if (found !== null) {
       const rows = Math.min(data.peak, found.rows);
-      const there = valueAt(found.curve, chart.of(found.curve).share, rows);
-      const [x, y] = [scale.x(rows), scale.y(chart.main ? found.goal : there)];
-      node(svg, "line", { class: "goal", x1: MARGIN.left, x2: x, y1: y, y2: y });
-      node(svg, "line", { class: "goal", x1: x, x2: x, y1: y, y2: height - MARGIN.bottom });
-      node(svg, "circle", { class: "found", cx: x, cy: y, r: 6 });
+      const share = chart.main ? found.goal : valueAt(found.curve, chart.of(found.curve).share, rows);
+      const [cx, cy] = [x(rows), y(share)];
+      node(svg, "line", { class: "goal", x1: x(chart.plot.x_range[0]), x2: cx, y1: cy, y2: cy });
+      node(svg, "line", { class: "goal", x1: cx, x2: cx, y1: cy, y2: bottom });
+      node(svg, "circle", { class: "found", cx, cy, r: 6 });
     }
-    if (cursor !== null) {
-      const x = scale.x(cursor);
-      const bottom = height - MARGIN.bottom;
-      node(svg, "line", { class: "cursor", x1: x, x2: x, y1: MARGIN.top, y2: bottom });
-    }
+    if (cursor === null) return;
+    node(svg, "line", { class: "cursor", x1: x(cursor), x2: x(cursor), y1: y(1), y2: bottom });
   }
 
-  function tip(scale, chart, width) {
-    const { box, of } = chart;
-    const old = box.querySelector(".tip");
-    if (old) old.remove();
-    if (cursor === null) return;
-    const made = document.createElement("div");
-    made.className = "tip";
-    const table = document.createElement("table");
+  function tip({ x }, { box, of, main }) {
+    if (cursor === null) return drawPlots.tip(box);
     const rows = shown()
       .map((c) => [c.policy, valueAt(c, of(c).share, cursor), valueAt(c, of(c).error, cursor)])
-      .sort((a, b) => b[1] - a[1]);
-    for (const [policy, share, error] of rows) {
-      const line = table.insertRow();
-      line.insertCell().textContent = policy;
-      const value = line.insertCell();
-      value.className = "value";
-      value.textContent = percent(share) + (error > 0.0005 ? " ± " + (100 * error).toFixed(1) : "");
-    }
-    const head = document.createElement("div");
-    head.textContent = `${whole(cursor)} rows, about ${size(bytesOf(data.curves[0], cursor))}`;
-    made.append(head, table);
-    box.append(made);
-    const x = scale.x(cursor);
-    const right = x > width / 2;
-    made.style.left = Math.max(0, right ? x - made.offsetWidth - 12 : x + 12) + "px";
-    if (!chart.main) return;
-    const best = rows.length ? `${rows[0][0]} ${percent(rows[0][1])}` : "";
-    document.getElementById("spoken").textContent = `${head.textContent}: ${best}`;
+      .sort((a, b) => b[1] - a[1])
+      .map(([policy, share, error]) =>
+        [policy, percent(share) + (error > 0.0005 ? " ± " + (100 * error).toFixed(1) : "")]);
+    const head = `${whole(cursor)} rows, about ${size(bytesOf(data.curves[0], cursor))}`;
+    drawPlots.tip(box, x(cursor), head, rows);
+    if (!main) return;
+    const best = rows.length ? rows[0].join(" ") : "";
+    document.getElementById("spoken").textContent = `${head}: ${best}`;
   }
 
   function draw() {
     const found = answer();
-    for (const chart of charts) picture(chart, found);
-  }
-
-  function picture(chart, found) {
-    const { box } = chart;
-    const width = Math.max(260, box.clientWidth);
-    const height = Math.round(Math.min(460, Math.max(280, width * 0.5)));
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    for (const [key, value] of [["viewBox", `0 0 ${width} ${height}`], ["height", height],
-      ["role", "img"], ["aria-label", chart.main ? data.title : data.title.replace(data.what, data.beside)]]) svg.setAttribute(key, value);
-    const scale = scales(width, height);
-    chart.scale = scale;
-    axes(svg, scale, width, height);
-    curves(svg, scale, chart);
-    marks(svg, scale, chart, found, height);
-    const old = box.querySelector("svg");
-    if (old) old.replaceWith(svg);
-    else box.prepend(svg);
-    tip(scale, chart, width);
+    for (const chart of charts) {
+      chart.plot = plotOf(chart);
+      const drawn = drawPlots.picture(chart.box, chart.plot);
+      drawn.svg.setAttribute("role", "img");
+      drawn.svg.setAttribute("aria-label", data.title.replace(data.what, chart.what));
+      marks(drawn, chart, found);
+      tip(drawn, chart);
+    }
   }
 
   function legend() {
     const place = document.getElementById("legend");
     data.curves.forEach((curve, i) => {
       const button = document.createElement("button");
-      const { colour, dash } = style(i);
       button.type = "button";
       button.setAttribute("aria-pressed", "true");
-      const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      icon.setAttribute("viewBox", "0 0 26 10");
-      icon.setAttribute("aria-hidden", "true");
-      const line = node(icon, "line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": dash });
-      line.style.stroke = colour;
-      line.style.strokeWidth = 3;
-      button.append(icon, curve.policy);
+      button.append(drawPlots.icon(style(i)), curve.policy);
       button.addEventListener("click", () => {
         const off = hidden.delete(curve.policy) ? false : Boolean(hidden.add(curve.policy));
         button.setAttribute("aria-pressed", String(!off));
@@ -270,18 +174,17 @@
 
   function point(event) {
     const chart = charts.find((each) => each.box === event.currentTarget);
-    cursor = chart.scale.rows(event.clientX - chart.box.getBoundingClientRect().left);
+    const left = event.clientX - chart.box.getBoundingClientRect().left;
+    cursor = drawPlots.valueAt(chart.box, chart.plot, left);
     draw();
   }
 
   function key(event) {
     if (event.key === "Escape") cursor = null;
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-      const { scale } = charts[0];
-      const step = (scale.last - scale.first) / 40;
-      const at = Math.log(cursor === null ? data.peak : cursor);
-      const next = at + (event.key === "ArrowLeft" ? -step : step);
-      cursor = Math.exp(Math.min(scale.last, Math.max(scale.first, next)));
+      const [first, last] = charts[0].plot.x_range, step = (last / first) ** (1 / 40);
+      const next = (cursor === null ? last : cursor) * (event.key === "ArrowLeft" ? 1 / step : step);
+      cursor = Math.min(last, Math.max(first, next));
     } else return;
     event.preventDefault();
     draw();

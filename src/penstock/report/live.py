@@ -30,6 +30,7 @@ PARTS = {  # of a micro-batch: our words, and Spark's names
 WHOLE = "triggerExecution"
 SENT = ("above", "below", "asked", "spoke", "first")  # refreshes of a thin, by their kind
 PlotCurve = dict[str, Any]
+Card = tuple[str, str, str]  # a label, a value, and what stands below
 
 
 @dataclass
@@ -71,7 +72,7 @@ def _place(watched: Watched) -> str:
 def _line(watched: Watched) -> dict[str, Any]:
     about, sample = watched.history.about, watched.latest
     wrong = sum(each.wrong for each in attention(watched.history, watched.advice))
-    cards = {label: value for label, value, _ in KINDS[about["kind"]].cards(sample)}
+    cards = {label: value for label, value, _ in CARDS[about["kind"]](sample)}
     return {
         "place": _place(watched),
         "name": about["name"],
@@ -83,14 +84,12 @@ def _line(watched: Watched) -> dict[str, Any]:
 
 
 def _view(watched: Watched) -> dict[str, Any]:
-    history, sample = watched.history, watched.latest
-    kind = KINDS[history.about["kind"]]
-    said = attention(history, watched.advice)
-    samples = history.samples
+    history, sample, samples = watched.history, watched.latest, watched.history.samples
+    kind, said = history.about["kind"], attention(history, watched.advice)
     return _line(watched) | {
         "said": [{"at": each.at, "said": each.sentence, "wrong": each.wrong} for each in said],
-        "details": [list(each) for each in kind.cards(sample)],
-        "plots": [plot for plot in (*kind.plots(samples), _batches(samples)) if plot["curves"]],
+        "details": [list(each) for each in CARDS[kind](sample)],
+        "plots": [plot for plot in (*PLOTS[kind](samples), _batches(samples)) if plot["curves"]],
         "tables": list(_tables(sample["figures"])),
         "at": sample["at"],
         "batch": sample["batch"],
@@ -197,14 +196,12 @@ def _join_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     yield _plot("rates", "Rows a second", "rows a second", rates)
 
 
-def _join_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
+def _join_cards(sample: Sample) -> Iterator[Card]:
     figures, recent = sample["figures"], sample.get("recent") or {}
-    yield (
-        "recall, last minute",
-        *_recall(recent.get("recall"), recent.get("low"), recent.get("high")),
-    )
-    ends = figures["recall_low"], figures["recall_high"]
-    yield "recall, since the start", *_recall(figures["recall"], *ends)
+    last = (recent.get(name) for name in ("recall", "low", "high"))
+    whole = (figures[name] for name in ("recall", "recall_low", "recall_high"))
+    yield "recall, last minute", *_recall(*last)
+    yield "recall, since the start", *_recall(*whole)
     yield _held_card(figures)
     arrivals, late = recent.get("arrivals"), recent.get("late")
     rows = "-" if arrivals is None else f"{arrivals:,.0f} rows/s"
@@ -214,7 +211,7 @@ def _join_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
     yield _batch_card(sample)
 
 
-def _owed_card(figures: dict[str, Any]) -> tuple[str, str, str]:
+def _owed_card(figures: dict[str, Any]) -> Card:
     """Return what an archive holds that is to be reconciled."""
     pairs, age = figures["owed_pairs"], figures["owed_seconds"]
     told = "" if pairs is None else f"about {pairs:,.0f} results"
@@ -227,7 +224,7 @@ def _recall(value: float | None, low: float | None, high: float | None) -> tuple
     return ("-" if value is None else f"{value:.1%}"), between
 
 
-def _held_card(figures: dict[str, Any]) -> tuple[str, str, str]:
+def _held_card(figures: dict[str, Any]) -> Card:
     budget = figures["budget"]
     if figures["in_bytes"]:
         held, of = f"{figures['bytes_held'] / 1e6:,.1f} MB", f"of {budget / 1e6:,.1f} MB"
@@ -237,7 +234,7 @@ def _held_card(figures: dict[str, Any]) -> tuple[str, str, str]:
     return "held", held, of
 
 
-def _batch_card(sample: Sample) -> tuple[str, str, str]:
+def _batch_card(sample: Sample) -> Card:
     waiting = sample.get("waiting")
     rows = f", {waiting:,} rows wait" if waiting else ""
     took = f"{sample['seconds'].get(WHOLE, 0.0):.2f} s"
@@ -260,7 +257,7 @@ def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     yield _plot("rates", "Rows a second", "rows a second", rates)
 
 
-def _lookup_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
+def _lookup_cards(sample: Sample) -> Iterator[Card]:
     figures = sample["figures"]
     asked = figures["events"] - figures["null_keys"]
     ratio = f"{figures['hits'] / asked:.1%}" if asked else "-"
@@ -282,7 +279,7 @@ def _thin_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     yield _plot("keys", "Keys", "keys", [_curve("keys", keys, colour=OURS)])
 
 
-def _thin_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
+def _thin_cards(sample: Sample) -> Iterator[Card]:
     figures = sample["figures"]
     sent, readings = _total(*SENT)(figures), figures["readings"]
     yield "sent", f"{sent / readings:.1%}" if readings else "-", f"of {readings:,} readings"
@@ -290,19 +287,8 @@ def _thin_cards(sample: Sample) -> Iterator[tuple[str, str, str]]:
     yield _batch_card(sample)
 
 
-@dataclass(frozen=True)
-class QueryView:
-    """What is shown of a kind of query."""
-
-    cards: Callable[[Sample], Iterator[tuple[str, str, str]]]  # label, value, what stands below
-    plots: Callable[[Sequence[Sample]], Iterator[dict[str, Any]]]
-
-
-KINDS = {
-    "join": QueryView(_join_cards, _join_plots),
-    "lookup": QueryView(_lookup_cards, _lookup_plots),
-    "thin": QueryView(_thin_cards, _thin_plots),
-}
+CARDS = {"join": _join_cards, "lookup": _lookup_cards, "thin": _thin_cards}
+PLOTS = {"join": _join_plots, "lookup": _lookup_plots, "thin": _thin_plots}
 
 
 def _tables(figures: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ const drawPlots = (() => {
   }
 
   const colour = (curve) => `var(--c${curve.colour})`;
+  const dash = (curve) => curve.dash || DASHES[curve.kind] || "";
   const plain = (n) => (n >= 1e6 ? n / 1e6 + " M" : n.toLocaleString("en-US"));
   const percent = (n) => Number((100 * n).toPrecision(6)) + " %";
 
@@ -105,7 +106,7 @@ const drawPlots = (() => {
     }
     if (curve.kind !== "dots") {
       const points = at(curve.y).join(" ");
-      const line = { class: "curve", points, "stroke-dasharray": DASHES[curve.kind] || "" };
+      const line = { class: "curve", points, "stroke-dasharray": dash(curve), "data-name": curve.name };
       node(svg, "polyline", line).style.stroke = colour(curve);
     }
     if (curve.kind === "dots" || curve.kind === "both")
@@ -128,7 +129,8 @@ const drawPlots = (() => {
   }
 
   function picture(box, plot) {
-    const width = Math.max(240, box.clientWidth), height = Math.round(Math.max(240, width * 0.62));
+    const width = Math.max(240, box.clientWidth);
+    const height = Math.round(Math.min(460, Math.max(240, width * 0.62)));
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
@@ -145,6 +147,29 @@ const drawPlots = (() => {
     svg.classList.add("plot");
     if (old) old.replaceWith(svg);
     else box.append(svg);
+    return { svg, x, y };
+  }
+
+  // The value along the axis at a place in the box.
+  function valueAt(box, plot, left) {
+    const inside = box.clientWidth - MARGIN.left - MARGIN.right;
+    const part = Math.min(1, Math.max(0, (left - MARGIN.left) / inside));
+    const [low, high] = plot.x_range;
+    return plot.x_log ? low * (high / low) ** part : low + part * (high - low);
+  }
+
+  function icon(curve) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    made.setAttribute("viewBox", "0 0 26 10");
+    made.setAttribute("aria-hidden", "true");
+    if (curve.kind === "dots") node(made, "circle", { cx: 13, cy: 5, r: 3 }).style.fill = colour(curve);
+    else {
+      const line = { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": dash(curve) };
+      const drawn = node(made, "line", line);
+      drawn.style.stroke = colour(curve);
+      drawn.style.strokeWidth = curve.kind === "layer" ? 8 : 2;
+    }
+    return made;
   }
 
   function legend(plot) {
@@ -152,15 +177,7 @@ const drawPlots = (() => {
     place.className = "legend quiet";
     for (const curve of plot.curves.filter((each) => each.name)) {
       const entry = document.createElement("span");
-      const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      icon.setAttribute("viewBox", "0 0 26 10");
-      if (curve.kind !== "dots") {
-        const line = { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": DASHES[curve.kind] || "" };
-        const drawn = node(icon, "line", line);
-        drawn.style.stroke = colour(curve);
-        drawn.style.strokeWidth = curve.kind === "layer" ? 8 : 2;
-      } else node(icon, "circle", { cx: 13, cy: 5, r: 3 }).style.fill = colour(curve);
-      entry.append(icon, curve.name);
+      entry.append(icon(curve), curve.name);
       place.append(entry);
     }
     return place;
@@ -169,37 +186,40 @@ const drawPlots = (() => {
   const nearest = (curve, at) =>
     curve.x.reduce((best, value, i) => (Math.abs(value - at) < Math.abs(curve.x[best] - at) ? i : best), 0);
 
-  // The values of all curves under the pointer; of a layer, how thick it is.
-  function tip(box, plot, left) {
-    const width = box.clientWidth, inside = width - MARGIN.left - MARGIN.right;
-    const part = Math.min(1, Math.max(0, (left - MARGIN.left) / inside));
-    const at = plot.x_range[0] + part * (plot.x_range[1] - plot.x_range[0]);
-    const made = document.createElement("div");
-    made.className = "tip";
-    const first = plot.curves.find((each) => each.x.length);
-    made.append(across(plot, first.x[nearest(first, at)]));
-    const table = document.createElement("table");
-    for (const curve of plot.curves) {
-      const i = nearest(curve, at), row = table.insertRow();
-      const value = curve.kind === "layer" ? curve.high[i] - curve.low[i] : curve.y[i];
-      const between = curve.low && curve.kind !== "layer";
-      const ends = between ? ` (${upward(plot, curve.low[i])} to ${upward(plot, curve.high[i])})` : "";
-      row.insertCell().textContent = curve.name.split(",")[0];
-      row.insertCell().textContent = upward(plot, value) + ends;
-    }
-    made.append(table);
-    made.style[part < 0.5 ? "right" : "left"] = part < 0.5 ? "8px" : `${MARGIN.left}px`;
-    return made;
-  }
-
-  function hover(box, left) {
+  // Show names and values beside a place in the box, or nothing.
+  function tip(box, left, head, rows) {
     const old = box.querySelector(".tip");
     if (old) old.remove();
-    if (left !== null && box.plot.curves.some((each) => each.x.length)) box.append(tip(box, box.plot, left));
+    if (!rows) return;
+    const made = document.createElement("div"), table = document.createElement("table");
+    made.className = "tip";
+    for (const [name, value] of rows) {
+      const line = table.insertRow();
+      line.insertCell().textContent = name;
+      Object.assign(line.insertCell(), { className: "value", textContent: value });
+    }
+    made.append(head, table);
+    box.append(made);
+    const right = left > box.clientWidth / 2;
+    made.style.left = Math.max(0, right ? left - made.offsetWidth - 12 : left + 12) + "px";
+  }
+
+  // The values of all curves under the pointer; of a layer, how thick it is.
+  function hover(box, left) {
+    const { plot } = box, at = valueAt(box, plot, left);
+    const first = plot.curves.find((each) => each.x.length);
+    if (!first) return;
+    const rows = plot.curves.map((curve) => {
+      const i = nearest(curve, at), name = curve.name.split(",")[0];
+      if (curve.kind === "layer") return [name, upward(plot, curve.high[i] - curve.low[i])];
+      const ends = curve.low ? ` (${upward(plot, curve.low[i])} to ${upward(plot, curve.high[i])})` : "";
+      return [name, upward(plot, curve.y[i]) + ends];
+    });
+    tip(box, left, across(plot, first.x[nearest(first, at)]), rows);
   }
 
   // Draw plots, or draw them again with other data.
-  return (plots) => {
+  function drawPlots(plots) {
     for (const plot of plots) {
       const box = document.getElementById(plot.id), known = Boolean(box.plot);
       box.plot = plot;
@@ -213,9 +233,11 @@ const drawPlots = (() => {
       const left = (event) => event.clientX - box.getBoundingClientRect().left;
       box.addEventListener("pointermove", (event) => hover(box, left(event)));
       box.addEventListener("pointerdown", (event) => hover(box, left(event)));
-      box.addEventListener("pointerleave", () => hover(box, null));
+      box.addEventListener("pointerleave", () => tip(box));
     }
-  };
+  }
+
+  return Object.assign(drawPlots, { node, picture, valueAt, icon, tip });
 })();
 
 {

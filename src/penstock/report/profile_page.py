@@ -41,7 +41,7 @@ def as_html(made: Profile) -> str:
         f'<div class="plots">\n{pictures}\n</div>\n'
         f'<div class="tables"><table>\n{_tables(made)}\n</table></div>'
     )
-    return page(f"Profile of {made.name}", body, {"plots": plots}, ("plots.js",))
+    return page(f"Profile of {made.name}", body, {"plots": plots})
 
 
 def _caption(key: str, made: Profile) -> str:

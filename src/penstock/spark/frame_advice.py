@@ -21,6 +21,7 @@ from ..advisor.sample import FINE, join_sample, live_by_bins, live_rows, lookup_
 from ..errors import BadInput
 from ..kernel.durations import microseconds
 from ..kernel.gains import PAIRS
+from ..kernel.policy import CACHING, JOINING
 from ..simulate.scenario import refuse_join_options
 from .checks import Span, whole
 from .frames import Names, as_names, check_frame, check_same_types, read_input, refuse_stream
@@ -120,8 +121,9 @@ def _cache(
     split = draw.plan_lookup(table, work, draw.ERROR)
     hot_keys = _hot_keys(per_key, table, split, 0.0, np.inf)
     _, key, _, weight, hot = _drawn(rows, hot_keys, split, draw.WHOLE, asked.seed)
-    hottest = int(counts.left.max())
-    streams = Streams.of_references("events", total, counts.keys, counts.skew, hottest, call=call)
+    counted = (total,), *(counts.keys,) * 3, 1 - counts.keys / total
+    hottest = int(counts.left.max()) / total
+    streams = Streams(CACHING, "events", *counted, counts.skew, hottest, call=call)
     return advising.from_lookup_sample(lookup_sample(key, weight, hot), streams, asked)
 
 
@@ -164,8 +166,8 @@ def _join(
     if sample.whole:
         live = live_rows(sample.time, within)
     hottest = float(matches.max() / max(1.0, counts.total(matches)))
-    facts = counts.skew, hottest, payload, call
-    streams = Streams.of_join("left and right", count, counts.keys, live, *facts)
+    facts = live.mean, live.peak, 1.0, counts.skew, hottest, payload, call
+    streams = Streams(JOINING, "left and right", count, counts.keys, *facts)
     doubts = advising.window_doubts(span, within)
     return advising.from_join_sample(sample, streams, live, doubts, asked)
 

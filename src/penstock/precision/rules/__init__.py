@@ -1,8 +1,7 @@
 """The width rules, and `ALL` as the only registry: the contract is in `precision/rule.py`."""
 
-from ...errors import BadInput
-from ...kernel.options import nearest, read_options
-from ..rule import Costs, Tuned, make_costs
+from ...kernel.options import check_word, own_parameters, read_options
+from ..rule import Costs, Tuned
 from .published import ADAPTIVE, DIVERGENCE, EXACT, GROWING, MAJORITY, STATIC, UNCENTRED
 from .settling import SETTLING
 
@@ -23,10 +22,9 @@ def tune(text: str, costs: Costs | None = None) -> Tuned:
     """
     name, _, options = text.strip().partition(":")
     rules = {rule.name: rule for rule in ALL}
-    if name not in rules:
-        raise BadInput(f"unknown rule {name!r}; {nearest(name, list(rules))}")
+    check_word("rule", name, rules)
     rule = rules[name]
-    params = read_options(f"rule {name!r}", options, rule.parameters)
+    params = read_options(f"rule {name!r}", options, own_parameters(rule.make))
     written = ",".join(f"{key}={value}" for key, value in params.items())
-    par = rule.make(costs or make_costs(), **params)
+    par = rule.make(costs or Costs(), **params)
     return Tuned(rule, par, f"{name}:{written}" if written else name)

@@ -63,12 +63,13 @@ class CacheClient(Client):
         self._answers: dict[str, Refresh] = {}  # by mark
         self._changed = threading.Condition()  # never held while something is sent
         self._complete = False
+        self._replies = self._topic(messages.REPLY, self.id)
         self._connect(first_contact(broker, timeout)[0], timeout)
         try:
             if not self._wait_for_all(timeout):
                 raise Unreachable(
                     f"the broker at {broker} does not deliver what we send to"
-                    f" {self._topics.reply(self.id)}; check its access rules"
+                    f" {self._replies}; check its access rules"
                 )
         except BaseException:
             self.close()
@@ -124,8 +125,8 @@ class CacheClient(Client):
 
     def _on_up(self) -> None:
         """Subscribe; first to presences, so that no message of a lost source is ever trusted."""
-        intervals = [self._topics.interval(pattern) for pattern in self._patterns]
-        self._subscribe([self._topics.presence("#"), self._topics.reply(self.id), *intervals])
+        intervals = [self._topic(messages.INTERVAL, pattern) for pattern in self._patterns]
+        self._subscribe([self._topic(messages.PRESENCE, "#"), self._replies, *intervals])
 
     def _on_down(self) -> None:
         """Trust nothing until it is received again: later messages may have been missed."""
@@ -136,21 +137,22 @@ class CacheClient(Client):
 
     def _take(self, message: Message) -> None:
         """Take an interval, an answer, or the presence of a source."""
-        key, source = self._topics.key_of(message.topic), self._topics.source_of(message.topic)
-        if key and not any(matches(pattern, key) for pattern in self._patterns):
+        kind, name = messages.read_topic(self._root, message.topic)
+        if kind == messages.INTERVAL and not any(matches(each, name) for each in self._patterns):
             return  # amqtt sends a new client what others have subscribed to
         with self._changed:
-            if key and not message.payload:  # the retained message was removed from the broker
-                self._cache.forget(key)
-                self._senders.pop(key, None)
-            elif key:
-                self._receive(messages.read_refresh(key, message.payload), message)
-            elif source and not message.payload:
-                self._present.pop(source, None)
-            elif source:
-                self._learn(source, messages.read_presence(message.payload))
-            elif message.topic == self._topics.reply(self.id):
-                self._take_reply(message)
+            match kind, bool(message.payload):
+                case messages.INTERVAL, False:  # the retained message was removed from the broker
+                    self._cache.forget(name)
+                    self._senders.pop(name, None)
+                case messages.INTERVAL, True:
+                    self._receive(messages.read_refresh(name, message.payload), message)
+                case messages.PRESENCE, False:
+                    self._present.pop(name, None)
+                case messages.PRESENCE, True:
+                    self._learn(name, messages.read_presence(message.payload))
+                case messages.REPLY, _ if name == self.id:
+                    self._take_reply(message)
             self._changed.notify_all()
 
     # ------------------------------------------------------------
@@ -161,7 +163,7 @@ class CacheClient(Client):
         while self.up and not self._complete and time.monotonic() < ends:
             self._check_allowed()
             # The echo comes back after all retained messages.
-            self._send(self._topics.reply(self.id), ECHO)
+            self._send(self._replies, ECHO)
             with self._changed:
                 self._changed.wait_for(lambda: self._complete or not self.up, ECHO_EVERY)
         return self._complete
@@ -252,14 +254,10 @@ class CacheClient(Client):
         return source if self._is_trusted(source, run) else ""
 
     def _request(self, source: str, key: str, need: float, mark: str) -> bool:
-        reply = self._topics.reply(self.id)
+        reply, topic = self._replies, self._topic(messages.ASK, source)
         request = Request(key, need) if self._speaks_5 else Request(key, need, reply, mark)
-        return self._send(
-            self._topics.ask(source),
-            messages.write_request(request),
-            reply=reply,
-            mark=mark.encode(),
-        )
+        payload = messages.write_request(request)
+        return self._send(topic, payload, reply=reply, mark=mark.encode()) is not None
 
 
 def _by_our_clock(refresh: Refresh, message: Message) -> Refresh:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from ...errors import BadInput, PenstockError, Unreachable
 from ...extras import need
-from .messages import BadPayload, Topics, check_name
+from .messages import BadPayload, check_name
 
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 USER, PASSWORD = "PENSTOCK_MQTT_USER", "PENSTOCK_MQTT_PASSWORD"
@@ -28,7 +28,6 @@ STEP = 0.05  # seconds to wait for the network at a time
 ECHO, ECHO_EVERY = b"echo", 0.5  # a message to ourselves, and how often it is sent (seconds)
 OLDER_AFTER = 3.0  # seconds without an answer to MQTT 5, after which 3.1.1 is tried
 SOON, LATER = 0.25, 8.0  # seconds until the next attempt to connect: at first, and at most
-WINDOW = 500  # messages that are passed to the network and not yet written
 YEAR = 365 * 24 * 3600  # seconds, after which a broker may remove what it retains
 
 
@@ -231,22 +230,20 @@ def _wait(client: Any, timeout: float, done: Callable[[], bool]) -> bool:
 class Client:
     """The common part of a source and a cache: a connection to the broker.
 
-    Subclasses override `_will`, `_on_up`, `_on_down`, `_on_room` and `_take`, which one thread
-    calls, the connection's own.
+    Subclasses override `_will`, `_on_up`, `_on_down` and `_take`, which one thread calls, the
+    connection's own.
     """
 
     def __init__(self, broker: Broker, root: str, keepalive: int, counted: Iterable[str]):
         self.broker = broker
         self.id = _new_id()
         self.counts = Counter(dict.fromkeys(counted, 0))
-        self._topics = Topics(check_name("the root of the topics", root))
+        self._root = check_name("the root of the topics", root)
         self._keepalive = keepalive
         self._up = threading.Event()
         self._opened = threading.Event()
         self._rejected: list[str] = []
         self._asked: dict[int | None, list[str]] = {}  # subscriptions in flight, by their number
-        self._counting = threading.Lock()
-        self._passed = self._written = 0
         self._client: Any = None
         self._retained: Any = None
 
@@ -277,9 +274,6 @@ class Client:
     def _on_down(self) -> None:
         """Handle a broken connection: no messages arrive from now on."""
 
-    def _on_room(self) -> None:
-        """Continue to send. Must not wait for a thread that might be sending."""
-
     def _take(self, message: Message) -> None:
         """Take a message, or raise `BadPayload`."""
 
@@ -290,10 +284,9 @@ class Client:
         """Whether the broker speaks MQTT 5."""
         return self._client.protocol == 5
 
-    @property
-    def _room(self) -> int:
-        """How many messages can be sent before the network has to catch up."""
-        return WINDOW - (self._passed - self._written)
+    def _topic(self, kind: str, name: str) -> str:
+        """Return a topic: all are below one root, `ROOT/interval/sensor/3/temp`."""
+        return f"{self._root}/{kind}/{name}"
 
     def _connect(self, protocol: int, timeout: float) -> None:
         """Connect; from now on the connection is kept up."""
@@ -305,7 +298,6 @@ class Client:
         client.on_disconnect = self._on_disconnect
         client.on_subscribe = self._on_subscribe
         client.on_message = self._on_message
-        client.on_publish = self._on_publish
         client.connect_async(self.broker.host, self.broker.port, self._keepalive)
         client.loop_start()
         if not self._opened.wait(timeout):
@@ -317,17 +309,16 @@ class Client:
 
         A broker may process the disconnection before it has delivered our messages (amqtt does).
         """
-        if not self._speaks_5:
-            if with_will and self.up:
-                self._client.socket().shutdown(socket.SHUT_RDWR)
-            else:
-                self._client.disconnect()
-        else:
+        if with_will and self._speaks_5:
             from paho.mqtt.packettypes import PacketTypes
             from paho.mqtt.reasoncodes import ReasonCode
 
-            said = "Disconnect with will message" if with_will else "Normal disconnection"
-            self._client.disconnect(ReasonCode(PacketTypes.DISCONNECT, said))
+            said = ReasonCode(PacketTypes.DISCONNECT, "Disconnect with will message")
+            self._client.disconnect(said)
+        elif with_will and self.up:
+            self._client.socket().shutdown(socket.SHUT_RDWR)
+        else:
+            self._client.disconnect()
         self._client.loop_stop()
         self._up.clear()
 
@@ -352,18 +343,17 @@ class Client:
         retain: bool = False,
         reply: str = "",
         mark: bytes = b"",
-    ) -> bool:
-        """Send a message, if there is a connection. Do not hold a lock meanwhile."""
+    ) -> Any:
+        """Send a message, if there is a connection. Do not hold a lock meanwhile.
+
+        Returns what paho knows of the message from now on; None if it cannot be sent.
+        """
         if not self.up:
-            return False
-        with self._counting:
-            self._passed += 1
+            return None
         plain = retain and not reply and not mark  # most of them, so all share one object
         properties = self._retained if plain else self._properties(retain, reply, mark)
-        if self._client.publish(topic, payload, 0, retain, properties).rc != 0:
-            self._on_publish()  # paho will not call it
-            return False
-        return True
+        info = self._client.publish(topic, payload, 0, retain, properties)
+        return info if info.rc == 0 else None
 
     def _properties(self, retain: bool = False, reply: str = "", mark: bytes = b"") -> Any:
         if not self._speaks_5:
@@ -390,8 +380,6 @@ class Client:
     def _on_connect(self, client: Any, _: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:
             return
-        with self._counting:
-            self._passed = self._written = 0
         self._rejected.clear()
         self._asked.clear()
         self._up.set()
@@ -406,11 +394,6 @@ class Client:
         for topic, reason in zip(self._asked.pop(number, []), reasons):
             if reason.is_failure:
                 self._rejected.append(topic)
-
-    def _on_publish(self, *_: Any) -> None:
-        with self._counting:
-            self._written += 1
-        self._on_room()
 
     def _on_message(self, client: Any, _: Any, came: Any) -> None:
         left = getattr(came.properties, "MessageExpiryInterval", None)

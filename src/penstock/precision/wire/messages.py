@@ -20,50 +20,19 @@ LATEST = 2**63  # above every number
 LAST_RUN = 2**53  # above every run: microseconds of the time of day, until the year 2255
 
 
-class Topics(NamedTuple):
-    """The topics of messages, all of them below one root.
+# Kinds of topics: the retained interval of a key; requests to a source; its retained presence, and
+# its last will; answers to a cache.
+INTERVAL, ASK, PRESENCE, REPLY = "interval", "ask", "source", "reply"
 
-    >>> Topics().interval("sensor/3/temp")
-    'penstock/interval/sensor/3/temp'
+
+def read_topic(root: str, topic: str) -> tuple[str, str]:
+    """Return the kind of a topic, and the key, source or cache that it is about; else empty texts.
+
+    >>> read_topic("penstock", "penstock/interval/sensor/3/temp"), read_topic("penstock", "$SYS")
+    (('interval', 'sensor/3/temp'), ('', ''))
     """
-
-    root: str = "penstock"
-
-    def interval(self, key: str) -> str:
-        """Return the topic of the retained interval of a key, or of a pattern of keys."""
-        return f"{self.root}/interval/{key}"
-
-    def ask(self, source: str) -> str:
-        """Return the topic of requests to a source."""
-        return f"{self.root}/ask/{source}"
-
-    def presence(self, source: str) -> str:
-        """Return the topic of the retained presence of a source, and of its last will."""
-        return f"{self.root}/source/{source}"
-
-    def reply(self, cache: str) -> str:
-        """Return the topic of answers to a cache."""
-        return f"{self.root}/reply/{cache}"
-
-    def key_of(self, topic: str) -> str:
-        """Return the key of an interval's topic; empty for other topics.
-
-        >>> Topics().key_of("penstock/interval/sensor/3/temp")
-        'sensor/3/temp'
-        """
-        return _after(topic, self.interval(""))
-
-    def source_of(self, topic: str) -> str:
-        """Return the source of a presence's topic; empty for other topics."""
-        return _after(topic, self.presence(""))
-
-    def is_reply(self, topic: str) -> bool:
-        """Tell whether an answer may be sent to a topic: a source sends to no other."""
-        return is_name(_after(topic, self.reply("")))
-
-
-def _after(topic: str, beginning: str) -> str:
-    return topic[len(beginning) :] if topic.startswith(beginning) else ""
+    kind, _, name = topic.removeprefix(f"{root}/").partition("/")
+    return (kind, name) if name and topic.startswith(f"{root}/") else ("", "")
 
 
 def is_name(name: str) -> bool:

@@ -10,6 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from ...errors import PenstockError
@@ -19,12 +20,13 @@ from ..rule import Costs
 from ..rules import tune
 from . import messages
 from .link import ECHO, ECHO_EVERY, Broker, Client, Message, first_contact
-from .messages import LAST_RUN, BadPayload, Presence, check_name
+from .messages import ASK, INTERVAL, PRESENCE, REPLY, BadPayload, Presence, check_name, is_name
 
 COUNTED = ("readings", "published", "answered", "ignored")
 COSTS = Costs(value=1.0, query=3.0)  # messages: a request, its answer, the new interval for all
 ALL = "all"  # the only cache that a source has: all caches together
 SPEAK_AFTER = 0.75  # of max_silence, so that a delayed message still comes early enough
+AT_ONCE = 250  # intervals passed to the network, and twice as many before it has written them
 FLUSH_TIME = 1.0  # seconds to send what is not sent yet, before disconnecting
 LOOK_EVERY = 0.05  # of max_silence: how often silent sources are looked for
 
@@ -63,11 +65,12 @@ class SourceClient(Client):
         Source("", 0.0, **self._options)  # rejects bad options before it connects
         self._sources: dict[str, Source] = {}
         self._unsent: dict[str, Refresh] = {}  # the latest of each key
+        self._last: Any = None  # what was passed to the network last
         self._taken_over = self._closing = self._sending = False
         self._lock = threading.Lock()  # never held while something is sent
         self._wake, self._echoed = threading.Event(), threading.Event()
-        presence, echo = self._topics.presence(name), self._topics.ask(name)
-        protocol, retained = first_contact(broker, timeout, presence, echo)
+        self._presence, self._requests = self._topic(PRESENCE, name), self._topic(ASK, name)
+        protocol, retained = first_contact(broker, timeout, self._presence, self._requests)
         try:  # the clock may have gone back since this source was connected last
             self._run = messages.read_presence(retained).run
         except BadPayload:
@@ -111,7 +114,7 @@ class SourceClient(Client):
             if all_sent:
                 # The echo comes back after the broker has read everything sent before.
                 self._echoed.clear()
-                self._send(self._topics.ask(self.name), ECHO)
+                self._send(self._requests, ECHO)
                 if self._echoed.wait(ECHO_EVERY):
                     return True
             time.sleep(0.002)
@@ -135,23 +138,18 @@ class SourceClient(Client):
             for source in self._sources.values():
                 source.run = self._run
         gone = messages.write_presence(Presence(self._run, here=False))
-        return self._topics.presence(self.name), gone
+        return self._presence, gone
 
     def _on_up(self) -> None:
         """Announce the source, and every interval: the broker may have lost them."""
-        self._subscribe([self._topics.ask(self.name), self._topics.presence(self.name)])
+        self._subscribe([self._requests, self._presence])
         self._announce()
-
-    def _on_room(self) -> None:
-        """Continue to send."""
-        if self._unsent:
-            self._wake.set()
 
     def _take(self, message: Message) -> None:
         """Answer a request; notice another source of this name, and news that we are gone."""
-        if message.topic == self._topics.ask(self.name):
+        if message.topic == self._requests:
             self._echoed.set() if message.payload == ECHO else self._answer(message)
-        elif message.topic == self._topics.presence(self.name):
+        elif message.topic == self._presence:
             self._compare(messages.read_presence(message.payload))
 
     # ------------------------------------------------------------
@@ -159,7 +157,7 @@ class SourceClient(Client):
     def _announce(self) -> None:
         """Publish that the source is here, and every interval."""
         here = messages.write_presence(Presence(self._run, here=True))
-        self._send(self._topics.presence(self.name), here, retain=True)
+        self._send(self._presence, here, retain=True)
         now = time.monotonic()
         with self._lock:
             for key, source in self._sources.items():
@@ -169,7 +167,7 @@ class SourceClient(Client):
     def _compare(self, presence: Presence) -> None:
         """Yield to a later source of this name; deny other claims, and that we are gone."""
         later = presence.run > self._run
-        if presence.here and later and presence.run + 1 < LAST_RUN:
+        if presence.here and later and presence.run + 1 < messages.LAST_RUN:
             self._taken_over = True
         elif (later or presence == Presence(self._run, here=False)) and not self._taken_over:
             self._announce()
@@ -177,7 +175,8 @@ class SourceClient(Client):
     def _answer(self, message: Message) -> None:
         request = messages.read_request(message.payload)
         reply = message.reply or request.reply
-        if not self._topics.is_reply(reply) or request.key not in self._sources:
+        kind, cache = messages.read_topic(self._root, reply)  # an answer is sent nowhere else
+        if kind != REPLY or not is_name(cache) or request.key not in self._sources:
             raise BadPayload("request")
         with self._lock:
             refresh = self._sources[request.key].ask(ALL, time.monotonic(), need=request.need)
@@ -205,17 +204,25 @@ class SourceClient(Client):
             self._send_some()
 
     def _send_some(self) -> None:
-        """Send as much as the network takes; the rest may be superseded before it is sent."""
+        """Send some, and wait for those before them; the rest may be superseded meanwhile."""
+        last: Any = None
         with self._lock:
-            room = max(0, self._room) if self.up else 0
-            some = list(itertools.islice(self._unsent, room))
+            some = list(itertools.islice(self._unsent, AT_ONCE if self.up else 0))
             refreshes = [self._unsent.pop(key) for key in some]
             self._sending = bool(refreshes)
         for refresh in refreshes:
             if refresh.run == self._run:  # else a newer one waits
-                topic = self._topics.interval(refresh.key)
-                self.counts["published"] += self._send(topic, self._write(refresh), retain=True)
+                topic = self._topic(INTERVAL, refresh.key)
+                last = self._send(topic, self._write(refresh), retain=True)
+                self.counts["published"] += last is not None
         self._sending = False
+        if last is None:
+            return
+        before, self._last = self._last, last
+        with suppress(RuntimeError):  # the connection is lost, and the message with it
+            while self.up and not self._closing and before and not before.is_published():
+                before.wait_for_publish(FLUSH_TIME)
+        self._wake.set()
 
 
 def _later(run: int) -> int:
@@ -225,4 +232,4 @@ def _later(run: int) -> int:
     the source is here, which is the last message of its topic.
     """
     now = time.time_ns() // 1_000
-    return max(run + 1, now) if run + 1 < LAST_RUN else now
+    return max(run + 1, now) if run + 1 < messages.LAST_RUN else now
