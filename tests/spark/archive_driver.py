@@ -37,7 +37,7 @@ def die_at(steps: int) -> None:
 
         setattr(Folders, name, made)
 
-    for name in ("stage", "_move", "claim", "write_text"):
+    for name in ("stage", "_move", "claim"):
         dying(name)
 
 

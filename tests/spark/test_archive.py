@@ -155,7 +155,7 @@ def test_failures_in_the_middle_of_writing(spark, tmp_path, monkeypatch):
     assert figures.bytes > 1000
     assert figures.oldest >= at(0)
     # A run of reconcile that ends at any of its steps is gone on with, and nothing is repeated.
-    for method in ("publish_once", "_move", "write_text", "remove"):
+    for method in ("publish_once", "_move", "claim", "remove"):
         for count in (1, 2):
             fails(monkeypatch, method, count)
             with suppress(OSError):  # the second move may not be needed any more

@@ -1,6 +1,7 @@
 """Penstock on Apache Spark: DataFrame in, DataFrame out. Needs `pip install penstock[spark]`.
 
-Advice and profiles are imported when they are first asked for: every worker of a join imports this.
+Advice, profiles and the monitor are imported when they are first asked for: every worker of a join
+imports this.
 """
 
 from importlib import import_module
@@ -13,18 +14,20 @@ from .count import count
 from .join import join, join_group, join_many
 from .lookup import lookup
 from .metrics import LookupMetrics, Metrics, ThinMetrics, metrics
-from .monitor import Monitor, monitor
 from .reconcile import Owed, Reconciled, owed, reconcile, settled
 
 if TYPE_CHECKING:
     from .frame_advice import advise
     from .frame_profile import ProfileStream, profile, saved_profile
+    from .listener import Monitor, monitor
 
 LATE = {
     "advise": "frame_advice",
     "ProfileStream": "frame_profile",
     "profile": "frame_profile",
     "saved_profile": "frame_profile",
+    "Monitor": "listener",
+    "monitor": "listener",
 }
 __all__ = [
     "LookupMetrics",

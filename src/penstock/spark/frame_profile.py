@@ -27,8 +27,7 @@ from ..profile.sketch import Sketch, Survey
 from ..profile.stream_profile import Profile
 from .checks import whole
 from .frames import as_names
-from .keyed import KEY, MICRO, has_calendar, keyed_rows
-from .ordered import collected, spread_out, surveyed
+from .keyed import CALENDAR, KEY, MICRO, collected, keyed_rows, spread_out, surveyed
 from .session import check_workers
 
 ROWS, STREAM_ROWS = 1_000_000, 250_000  # in a sample
@@ -92,7 +91,7 @@ def profile(
     numbers = keyed_rows(frame, key, time)
     if h is not None:
         at_least("h", h, 1)
-    per_second = MICRO if has_calendar(frame, time) else None
+    per_second = MICRO if isinstance(frame.schema[time].dataType, CALENDAR) else None
     default = STREAM_ROWS if frame.isStreaming else ROWS
     size = default if rows is None else rows
     at_least("rows", size, FEWEST)

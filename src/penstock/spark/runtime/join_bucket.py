@@ -7,7 +7,7 @@ by their numbers; the payloads lie in segments by these numbers.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +31,10 @@ from ..recall.keys import KeyShadow
 from ..recall.pairs import PairShadow
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
 from .archiver import CELL, Archiver, Records, archive_bytes, row_bytes
-from .arrow import as_microseconds, bundled, plain_numbers
+from .arrow import as_microseconds, concatenated, gathered, plain_numbers
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
-from .segments import LARGEST_BYTES, SEGMENT, Segment, Segments, is_sparse, make_segment
+from .segments import LARGEST_BYTES, SEGMENT, Segment, Segments, make_segment, want_rebuild
 from .sharing import TOLD, Share
 from .store import Stored
 
@@ -195,7 +195,7 @@ class JoinBucket(Bucket):
         """Take the packets of one micro-batch and return those of the results."""
         after = self._take_share(batch.digests)
         for part in self._results(batch):
-            if part.are_matches:
+            if (part.rows[0] >= 0).all():  # and it is no row without a partner
                 self._note_matches(part)
             if part.packet is not None:
                 yield part.packet
@@ -341,16 +341,17 @@ class JoinBucket(Bucket):
     def _read(self, batch: MicroBatch) -> list[New]:
         """Put the new rows into segments, and return them stream by stream."""
         first, new = self.join.next_row, []
+        preserved = PRESERVED.get(self.plan.how, (False,) * len(self.plan.inputs))
         for stream, source in enumerate(self.plan.inputs):
             tables = batch.tables(stream)
-            if not preserves(self.plan, stream):
+            if not preserved[stream]:  # a row without a partner is no result
                 tables = [self._without_null_times(source, table) for table in tables]
-            for table in bundled(tables, SEGMENT, LARGEST_BYTES):
-                rows = self._read_rows(stream, source, table, first)
-                if len(rows.null):
-                    self.rows[stream].add(rows.segment)
-                    new.append(rows)
-                    first += len(rows.null)
+            batches = concatenated(tables).to_batches() if tables else []
+            for some in filter(None, gathered(batches, SEGMENT, LARGEST_BYTES)):
+                rows = self._read_rows(stream, source, pa.Table.from_batches(some), first)
+                self.rows[stream].add(rows.segment)
+                new.append(rows)
+                first += len(rows.null)
         return new
 
     def _read_rows(self, stream: int, source: Input, table: pa.Table, first: int) -> New:
@@ -390,18 +391,10 @@ class JoinBucket(Bucket):
         watermark, reach = self.watermark, self.plan.reach
         if watermark is not None and reach is not None and self.plan.budget is None:
             for held, far in zip(self.rows, reach, strict=True):
-                held.drop(partial(_is_before, watermark - SLACK - max(0, far)))
-        if is_sparse(sum(map(len, self.rows)), self.join.held) or self._is_heavy:
+                last = watermark - SLACK - max(0, far)
+                held.drop(lambda part, last=last: part.newest <= last)
+        if want_rebuild(self.rows, self.join, self.allowed if self.plan.in_bytes else None):
             self._rebuild()
-
-    @property
-    def _is_heavy(self) -> bool:
-        """Tell whether the payloads of dead rows take more than a fourth of a budget in bytes."""
-        if self.allowed is None or not self.plan.in_bytes:
-            return False
-        _, _, charge, fixed = self.join.footprint
-        live = self.join.used - fixed - charge * self.join.held
-        return sum(held.nbytes for held in self.rows) - live > self.allowed // 4
 
     def _rebuild(self) -> None:
         """Keep the rows that the engine holds, numbered anew."""
@@ -515,16 +508,6 @@ def told_sums(
     if plan.match == FIRST or plan.how in (SEMI, ANTI):
         return of_rows[0], [of_rows[0], unknown]
     return shadow.sums(), of_rows
-
-
-def preserves(plan: JoinPlan, stream: int) -> bool:
-    """Tell whether rows of a stream are results also without a partner."""
-    return stream < 2 and PRESERVED.get(plan.how, (False, False))[stream]
-
-
-def _is_before(last: int, part: Segment) -> bool:
-    """Tell whether no row of a segment is later."""
-    return part.newest <= last
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:

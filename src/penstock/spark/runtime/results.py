@@ -31,11 +31,6 @@ class Results(NamedTuple):
     rows: np.ndarray  # int64[n, legs]: the numbers of their rows; in all or none of a column -1
     packet: Packet | None  # None while micro-batches are replayed, or where pairs are no results
 
-    @property
-    def are_matches(self) -> bool:
-        """Whether these are rows that match, and not rows without a partner."""
-        return bool((self.rows[0] >= 0).all())
-
 
 def gather(
     plan: JoinPlan,
