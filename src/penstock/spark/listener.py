@@ -24,9 +24,8 @@ from ..report.exposition import exposition
 from ..report.history import ENDING, QueryHistory, Sample, history_folder
 from ..report.live import Watched
 from ..report.server import Server, check_place
-from .failure import cause
 from .figures import JOIN, LOOKUP, THIN, is_join
-from .observe import figures_of
+from .observe import cause, figures_of
 from .recall.estimate import SUMS, estimate
 
 KINDS = {LOOKUP: "lookup", THIN: "thin"}

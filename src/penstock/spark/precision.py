@@ -82,9 +82,15 @@ def bounded_agg(
     """
     query = Query(kind, within, relative, at).checked()
     groups = frames.as_names(by, "by") if by else ()
-    _check(df, key, low, high, cost, groups)
+    numbers = (low, high) if cost is None else (low, high, cost)
+    frames.check_columns(df, "intervals", (key, *numbers, *groups))
+    way_out = "write the refreshes to a table and ask for its latest intervals"
+    frames.refuse_stream(df, "bounded_agg", way_out)
+    for name in numbers:
+        check_number(df, "intervals", name)
+    frames.check_keys(df, "intervals", groups, "by")
+    frames.refuse_result_names(groups, ANSWER)
     check_workers(df.sparkSession)
-    numbers = [low, high] if cost is None else [low, high, cost]
     ends = list(enumerate((low, high)))
     # Names may hold dots, which applyInArrow cannot take.
     short = {name: f"g{place}" for place, name in enumerate(groups)}
@@ -101,19 +107,6 @@ def bounded_agg(
     answer = _answerer(query, len(groups), key)
     answered = rows.groupBy(*short.values()).applyInArrow(answer, schema)
     return answered.toDF(*groups, *ANSWER)
-
-
-def _check(
-    df: DataFrame, key: str, low: str, high: str, cost: str | None, groups: tuple[str, ...]
-) -> None:
-    numbers = (low, high) if cost is None else (low, high, cost)
-    frames.check_columns(df, "intervals", (key, *numbers, *groups))
-    way_out = "write the refreshes to a table and ask for its latest intervals"
-    frames.refuse_stream(df, "bounded_agg", way_out)
-    for name in numbers:
-        check_number(df, "intervals", name)
-    frames.check_keys(df, "intervals", groups, "by")
-    frames.refuse_result_names(groups, ANSWER)
 
 
 def _answerer(query: Query, groups: int, name: str) -> Callable:

@@ -131,11 +131,11 @@ class Archive:
 
     def records(self, upto: int) -> DataFrame:
         """Return all records up to a micro-batch."""
-        paths = [] if self.info.inputs else map(self.folders.path, self.folder_names(upto))
-        found = list(paths)
-        if not found:
+        names = [] if self.info.inputs else self.folder_names(upto)
+        if not names:
             return self.session.createDataFrame([], self.info.type)
-        return self.session.read.schema(self.info.type).parquet(*found)
+        read = self.session.read.schema(self.info.type)
+        return read.parquet(*map(self.folders.path, names))
 
     def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
         """Return the rows of a side, of some time on, with all that is known of them."""

@@ -22,10 +22,10 @@ from ...errors import PenstockError
 from ...kernel.options import nearest
 from ...relations import Relation
 from ..archive import write
-from ..failure import bare
 from ..join import join
 from ..listener import check_options
 from ..lookup import lookup
+from ..observe import bare
 from ..thin import thin
 from . import connectors
 from .connectors import CONNECTOR, CONSOLE, KAFKA, SINKS, SOURCES, TRIGGERS
