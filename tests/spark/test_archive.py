@@ -15,8 +15,8 @@ from pyspark.sql import types as T
 
 from penstock import BadInput, BadState
 from penstock.spark import join, owed, reconcile, settled, write
-from penstock.spark.archive import WATERMARK, Debt, Info, _check, records_type
-from penstock.spark.folders import Folders
+from penstock.spark.archive.folders import Folders
+from penstock.spark.archive.write import WATERMARK, Debt, Info, _check, records_type
 from tests.marks import some
 from tests.naive.how import HOWS
 from tests.patience import PATIENCE

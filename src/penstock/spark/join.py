@@ -19,7 +19,7 @@ from ..kernel.gains import GOALS
 from ..kernel.policy import JOINING
 from ..kernel.shape import TWO_WAY, Joins, all_streams
 from . import checks
-from .archive import HELD_BY, INPUTS, Archived, Held, Path, hold_back
+from .archive.write import HELD_BY, INPUTS, Archived, Held, Path, hold_back
 from .checks import BEHIND, WATERMARK, Span
 from .figures import is_join, observed_join
 from .frames import (

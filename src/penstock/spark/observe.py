@@ -7,7 +7,7 @@ from typing import Any
 
 from .figures import JOIN
 
-# By the id of a query: what the driver adds to the figures of its join. See `archive.Debt`.
+# By the id of a query: what the driver adds to the figures of its join. See `archive.write.Debt`.
 ADDED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 OURS = "penstock."
 BEGIN = "Traceback (most recent call last)"

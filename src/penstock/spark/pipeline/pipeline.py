@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from ...errors import PenstockError
 from ...kernel.options import nearest
 from ...relations import Relation
-from ..archive import write
+from ..archive.write import write
 from ..join import join
 from ..listener import check_options
 from ..lookup import lookup

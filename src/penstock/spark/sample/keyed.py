@@ -14,12 +14,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..errors import BadInput
-from ..profile.sketch import Arrays, Plan, Survey, pack, survey, take, unpack
-from .frames import EXACT, as_names, check_columns, check_keys, hashed_key, is_exact, micros, quote
-from .runtime.arrow import gathered
-from .runtime.packets import end_task, partition
-from .session import partitions
+from ...errors import BadInput
+from ...profile.sketch import Arrays, Plan, Survey, pack, survey, take, unpack
+from ..frames import EXACT, as_names, check_columns, check_keys, hashed_key, is_exact, micros, quote
+from ..runtime.arrow import gathered
+from ..runtime.packets import end_task, partition
+from ..session import partitions
 
 KEY, TIME, ROW = "key", "time", "row"
 MICRO = 1_000_000  # microseconds in a second

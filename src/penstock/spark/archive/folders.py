@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from ..errors import BadInput
+from ...errors import BadInput
 
 COMPACT = {"compression": "zstd", "parquet.writer.version": "v2"}  # places are nearly in order
 GLOBBED = "{}[]*?\\"  # Spark takes these in a path for a pattern

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..profile.lossy import LossyCounter, check_support, share
-from . import frames
-from .runtime.arrow import from_ipc, to_ipc
-from .runtime.packets import end_task, partition
-from .session import check_workers
+from ...profile.lossy import LossyCounter, check_support, share
+from .. import frames
+from ..runtime.arrow import from_ipc, to_ipc
+from ..runtime.packets import end_task, partition
+from ..session import check_workers
 
 SCHEMA = "place long, packet binary"
 COUNTS = ("count", "lowest", "highest")

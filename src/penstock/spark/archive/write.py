@@ -21,14 +21,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ..errors import BadInput, BadState
+from ...errors import BadInput, BadState
+from ..frames import Output, arrow_schema, fields_of, shared_keys
+from ..observe import ADDED
+from ..plan import JoinPlan
+from ..runtime.archiver import ARCHIVE
+from ..runtime.packets import unpack_as
+from ..session import uses_wide_types
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .frames import Output, arrow_schema, fields_of, shared_keys
-from .observe import ADDED
-from .plan import JoinPlan
-from .runtime.archiver import ARCHIVE
-from .runtime.packets import unpack_as
-from .session import uses_wide_types
 
 SIDES = ("left", "right")
 INPUTS = "inputs"  # in place of a path: what is missed is found from the inputs, which are kept

@@ -26,14 +26,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..engine.join_options import ANTI, INNER, PRESERVED, SEMI
-from ..errors import BadInput
-from .archive import ADDED_BY, KEPT_IN, SIDES, WATERMARK, Info, Path, added_upto, missing, read_info
+from ...engine.join_options import ANTI, INNER, PRESERVED, SEMI
+from ...errors import BadInput
+from ..frames import check_frame, micros, quote
+from ..join import join
+from ..metrics import Metrics
+from ..near import Near, are_near, cell_of, near_span
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .frames import check_frame, micros, quote
-from .join import join
-from .metrics import Metrics
-from .near import Near, are_near, cell_of, near_span
+from .write import ADDED_BY, KEPT_IN, SIDES, WATERMARK, Info, Path, added_upto, missing, read_info
 
 CHANGE = "change"  # the column that says whether a row is added or taken away
 CELL, CELLS = 4, ("bucket", "cell")  # windows in a cell of time, and what rows that meet share

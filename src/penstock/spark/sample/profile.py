@@ -19,16 +19,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ..errors import BadInput, BadState
-from ..kernel.options import at_least
-from ..profile.popularity import fit_zipf
-from ..profile.sampled_profile import CountedKeys, describe
-from ..profile.sketch import Sketch, Survey
-from ..profile.stream_profile import Profile
-from .checks import whole
-from .frames import as_names
+from ...errors import BadInput, BadState
+from ...kernel.options import at_least
+from ...profile.popularity import fit_zipf
+from ...profile.sampled_profile import CountedKeys, describe
+from ...profile.sketch import Sketch, Survey
+from ...profile.stream_profile import Profile
+from ..checks import whole
+from ..frames import as_names
+from ..session import check_workers
 from .keyed import CALENDAR, KEY, MICRO, collected, keyed_rows, spread_out, surveyed
-from .session import check_workers
 
 ROWS, STREAM_ROWS = 1_000_000, 250_000  # in a sample
 FEWEST = 10_000  # rows: with fewer the errors would be larger than what they are errors of
