@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
@@ -19,7 +19,7 @@ from ..kernel.gains import GOALS
 from ..kernel.policy import JOINING
 from ..kernel.shape import TWO_WAY, Joins, all_streams
 from . import checks
-from .archive.write import HELD_BY, INPUTS, Archived, Held, Path, hold_back
+from .archive.write import HELD_BY, INPUTS, Archived, Held, hold_back
 from .checks import BEHIND, WATERMARK, Span
 from .figures import is_join, observed_join
 from .frames import (
@@ -408,14 +408,15 @@ def join(
     plan = make_plan(sources, TWO_WAY, ends, kind, options)
     schema = _result_type(sources, plan)
 
-    def archived(path: Path) -> Archived:
+    @cache
+    def archived(path: str) -> Archived:
         types, mine = (left.schema, right.schema), plan
         if archive is None:  # it is given to `write`
             mine = make_plan(sources, TWO_WAY, ends, kind._replace(archive=path), options)
-        return Archived(run_plan(sources, mine), mine, types, schema, os.fspath(path))
+        return Archived(run_plan(sources, mine), mine, types, schema, path)
 
     if archive is not None:
-        made = hold_back(archived(archive))
+        made = hold_back(archived(os.fspath(archive)))
     else:
         made = rows_of(run_plan(sources, plan, schema), schema)
     if plan.watermark:

@@ -80,19 +80,18 @@ class Folders:
         staged, old = self.stage(frame, name, beside, **options), f".old-{name}"
         self.remove(old)
         self._move(name, old)
-        self.place_once(staged, name)
+        self._place(staged, name)
         self.remove(old)
+        self._clear(name)
 
-    def publish_once(
-        self, frame: DataFrame, name: str, beside: Mapping[str, str] = NOTHING, **options: str
-    ) -> None:
+    def publish_once(self, frame: DataFrame, name: str) -> None:
         """Write rows as such a folder, unless there is one of this name.
 
         Several processes may do so at once, if they write the same: one of them wins.
         """
         if not self.has(name):
             try:
-                self.place_once(self.stage(frame, name, beside, **options), name)
+                self.place_once(self.stage(frame, name), name)
             except Exception:  # the one that has won removes what the others write
                 if not self.has(name):
                     raise
@@ -100,9 +99,13 @@ class Folders:
 
     def place_once(self, staged: str, name: str) -> None:
         """Move what was staged into place, unless there is something of this name."""
-        if not self.has(name) and not self._move(staged, name):
-            raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
+        if not self.has(name):
+            self._place(staged, name)
         self._clear(name)
+
+    def _place(self, staged: str, name: str) -> None:
+        if not self._move(staged, name):
+            raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
 
     def discard(self, name: str) -> None:
         """Remove what has this name, with what attempts at writing it have left."""

@@ -113,7 +113,7 @@ class Held:
     """What `join` leaves for `write`."""
 
     path: Path | None  # of the archive, where it is known
-    made: Callable[[Path], Archived]
+    made: Callable[[str], Archived]
 
 
 def hold_back(joined: Archived) -> DataFrame:

@@ -133,12 +133,6 @@ def pieces(sizes: np.ndarray, rows: int, most: int) -> Iterator[slice]:
         first, before = last, int(ends[last - 1])
 
 
-def even_pieces(count: int, rows: int) -> Iterator[slice]:
-    """Cut rows of no matter what size into pieces of at most `rows` rows."""
-    for first in range(0, count, rows):
-        yield slice(first, min(first + rows, count))
-
-
 def column_bytes(column: pa.ChunkedArray) -> np.ndarray | int:
     """Return about how many bytes each value takes; one number if all take the same.
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ...errors import BadInput
 from ..frames import Input, Output, shared_keys
 from ..plan import JoinPlan
-from .arrow import BYTES, ROWS, equal, even_pieces, pieces, to_ipc
+from .arrow import BYTES, ROWS, equal, pieces, to_ipc
 from .bucket import Packet
 from .segments import Segments
 
@@ -75,7 +75,7 @@ def _pieces(
     ]
     largest = sum(held.largest + BESIDE for _, held in legs)
     if min(len(rows), ROWS) * largest <= BYTES:
-        return even_pieces(len(rows), ROWS)
+        return (slice(first, first + ROWS) for first in range(0, len(rows), ROWS))
     sizes = np.full(len(rows), BESIDE * len(legs))
     for leg, held in legs:
         sizes += held.values("size", rows[:, leg])
