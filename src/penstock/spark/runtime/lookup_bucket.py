@@ -25,7 +25,7 @@ from ..frames import Input
 from ..plan import LookupPlan
 from .arrow import BYTES, ROWS, equal, pieces, row_bytes, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
-from .segments import Segments, make_segment, want_rebuild
+from .segments import Segments, make_segment, should_rebuild
 from .store import Stored, decode, encode
 
 EVENTS, CHANGES = 0, 1  # the sides that packets come from
@@ -183,7 +183,7 @@ class LookupBucket(Bucket):
         self._place(slots[slots >= 0], at[slots >= 0])
         yield from self._packets(events, row, found)
         budget = self.plan.share(self.number) if self.plan.in_bytes else None
-        if want_rebuild([self.rows], self.cache, budget, BESIDE):
+        if should_rebuild([self.rows], self.cache, budget, BESIDE):
             self._rebuild(self.cache.slots)
 
     def _expire(self) -> None:

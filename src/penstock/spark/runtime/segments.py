@@ -183,7 +183,7 @@ class Segments:
         self.parts = rebuilt
 
 
-def want_rebuild(
+def should_rebuild(
     streams: Sequence[Segments], engine: Any, budget: int | None, beside: int = 0
 ) -> bool:
     """Tell whether too few rows are held by the engine, which has a budget in bytes if one is said.
