@@ -177,7 +177,7 @@ def taken_as_by_the_engine(plan, columns, size):
     found, expected = Counter(), Counter()
     for first in range(0, len(columns[0]), size):
         part = [column[first : first + size] for column in columns]
-        found += rows_of(take(bucket, *part))
+        found += rows_of(bucket.take(*part))
         expected += engine.take(*part)
     assert found == expected
     assert found

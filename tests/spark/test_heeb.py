@@ -8,7 +8,7 @@ import pytest
 from penstock.errors import BadInput
 from penstock.spark import join, metrics
 from penstock.spark.checks import check_policy
-from tests.spark.plans import Engine, Run, make_plan, rows_of, take
+from tests.spark.plans import Engine, Run, make_plan, rows_of
 from tests.spark.streams import Files, at, run
 
 
@@ -28,7 +28,7 @@ def test_a_bucket_finds_what_the_local_engine_finds():
     found, expected = Counter(), Counter()
     for first in range(0, 3000, 500):
         part = [column[first : first + 500] for column in columns]
-        found += rows_of(take(bucket, *part))
+        found += rows_of(bucket.take(*part))
         expected += engine.take(*part)
     assert found == expected
     assert found

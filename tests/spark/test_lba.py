@@ -7,7 +7,7 @@ import pytest
 
 from penstock.profile.locality import Locality
 from penstock.spark import join, metrics
-from tests.spark.plans import Engine, Run, make_plan, rows_of, take
+from tests.spark.plans import Engine, Run, make_plan, rows_of
 from tests.spark.streams import Files, at, run
 
 STEPS = 3000
@@ -28,7 +28,7 @@ def test_a_bucket_learns_as_the_local_engine_does():
     found, expected = Counter(), Counter()
     for first in range(0, 2 * STEPS, 700):
         part = [column[first : first + 700] for column in columns]
-        found += rows_of(take(bucket, *part))
+        found += rows_of(bucket.take(*part))
         expected += engine.take(*part)
     assert found == expected
     assert found
