@@ -29,8 +29,8 @@ from pyspark.sql import functions as F
 
 from bench.spark_streams import DELAY, SCHEMAS, Workload, write_files
 from penstock.spark import join, metrics, reconcile, settled, write
+from penstock.spark.archive.folders import COMPACT
 from penstock.spark.figures import JOIN
-from penstock.spark.folders import COMPACT
 from penstock.spark.observe import figures_of
 from penstock.spark.session import local
 

@@ -30,7 +30,7 @@ from penstock.spark.runtime.join_bucket import JoinBucket
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.spark.plans import make_plan, packets, told
+from tests.spark.plans import make_plan, packets, take, told
 
 SECOND = 1_000_000
 ROWS, KEYS, RATE = 3000, 500, 10  # rows a second
@@ -128,7 +128,7 @@ def run(cell: Cell, seed: int, share: float = SHARE) -> Run:
         rows += exact.counters["rows_matched"]
         bucket = JoinBucket(plan, number)
         for part in np.array_split(np.arange(len(mine[0])), BATCHES):
-            outcome = bucket.take(packets(*(column[part] for column in mine)))
+            outcome = take(bucket, packets(*(column[part] for column in mine)))
         totals.update(outcome.totals)
     found = told(totals)
     return Run(found, found.matches / everything, tuple(found.rows_matched / rows))

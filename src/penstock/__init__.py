@@ -14,7 +14,7 @@ from .errors import BadInput, BadState, PenstockError
 
 if TYPE_CHECKING:
     from .engine import Join, Lookup
-    from .spark.frame_advice import advise as advise
+    from .spark.sample.advice import advise as advise
 
 __all__ = ["BadInput", "BadState", "Join", "Lookup", "PenstockError"]
 __version__ = "0.2.0"

@@ -17,7 +17,7 @@ from threading import Timer
 
 def die_at(steps: int) -> None:
     """Let the process be killed as it is about to make such a step for the so manieth time."""
-    from penstock.spark.folders import Folders
+    from penstock.spark.archive.folders import Folders
 
     left = [steps]
 
@@ -37,7 +37,7 @@ def die_at(steps: int) -> None:
 
         setattr(Folders, name, made)
 
-    for name in ("stage", "_move", "claim", "write_text"):
+    for name in ("stage", "_move", "claim"):
         dying(name)
 
 

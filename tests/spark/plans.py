@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from penstock.spark.metrics import Metrics, read
 from penstock.spark.plan import JoinPlan
 from penstock.spark.recall.estimate import SUMS, estimate
 from penstock.spark.runtime.arrow import from_ipc, to_ipc
+from penstock.spark.runtime.bucket import MicroBatch, Packet
 from penstock.spark.runtime.join_bucket import COUNTED, JoinBucket, bucket_budget
 from tests.recount import recount
 
@@ -87,6 +89,22 @@ def rows_of_packets(packets) -> Counter:
     return found
 
 
+class Outcome(NamedTuple):
+    """All that a micro-batch leaves behind in a bucket."""
+
+    packets: list[Packet]
+    totals: dict[str, float]
+    state: bytes
+    hottest: str | None
+
+
+def take(bucket, packets, watermark=None, digests=()) -> Outcome:
+    """Let a bucket take the packets of one micro-batch; return all that comes out of it."""
+    made = list(bucket.advance(MicroBatch(packets, watermark, digests)))
+    state = bucket.save()
+    return Outcome(made, bucket.report(len(state)), state, bucket.hottest())
+
+
 class Run:
     """A bucket that is saved and restored between any two micro-batches, as on Spark."""
 
@@ -95,7 +113,7 @@ class Run:
 
     def take(self, side, key, time, value):
         bucket = JoinBucket(self.plan, self.number, self.state)
-        outcome = bucket.take(packets(side, key, time, value))
+        outcome = take(bucket, packets(side, key, time, value))
         self.state = outcome.state if outcome.state is not None else self.state
         recount(bucket.join)
         return outcome

@@ -8,7 +8,7 @@ import pytest
 from penstock.spark.frames import KEY, Input
 from penstock.spark.runtime.arrow import concatenated, fitted, from_ipc, relaxed, to_ipc
 from penstock.spark.runtime.join_bucket import JoinBucket
-from tests.spark.plans import make_plan
+from tests.spark.plans import make_plan, take
 
 BERLIN, UTC = pa.timestamp("us", "Europe/Berlin"), pa.timestamp("us", "UTC")
 PROMISED = pa.struct([pa.field("a", pa.int32(), False)])
@@ -89,11 +89,12 @@ def packet(key: int, time: int, value, kind: pa.DataType) -> bytes:
 @pytest.mark.parametrize("case", TYPES)
 def test_a_bucket_goes_on(case):
     old, new, some = TYPES[case]
-    first = JoinBucket(PLAN, 0).take([(0, packet(1, 0, some[1], old))])
-    second = JoinBucket(PLAN, 0, first.state).take(
-        [(0, packet(1, 1, some[0], new)), (1, packet(1, 2, some[0], new))]
+    first = take(JoinBucket(PLAN, 0), [(0, packet(1, 0, some[1], old))])
+    second = take(
+        JoinBucket(PLAN, 0, first.state),
+        [(0, packet(1, 1, some[0], new)), (1, packet(1, 2, some[0], new))],
     )
-    third = JoinBucket(PLAN, 0, second.state).take([(1, packet(1, 3, some[0], new))])
+    third = take(JoinBucket(PLAN, 0, second.state), [(1, packet(1, 3, some[0], new))])
     for outcome in (second, third):  # with the row held since before the restart, and the new one
         tables = [from_ipc(blob) for _, blob in outcome.packets]
         found = [repr(value) for table in tables for value in table.column("x0").to_pylist()]

@@ -15,8 +15,8 @@ from pyspark.sql import types as T
 
 from penstock import BadInput, BadState
 from penstock.spark import join, owed, reconcile, settled, write
-from penstock.spark.archive import WATERMARK, Debt, Info, _check, records_type
-from penstock.spark.folders import Folders
+from penstock.spark.archive.folders import Folders
+from penstock.spark.archive.write import WATERMARK, Debt, Info, _check, records_type
 from tests.marks import some
 from tests.naive.how import HOWS
 from tests.patience import PATIENCE
@@ -155,7 +155,7 @@ def test_failures_in_the_middle_of_writing(spark, tmp_path, monkeypatch):
     assert figures.bytes > 1000
     assert figures.oldest >= at(0)
     # A run of reconcile that ends at any of its steps is gone on with, and nothing is repeated.
-    for method in ("publish_once", "_move", "write_text", "remove"):
+    for method in ("publish_once", "_move", "claim", "remove"):
         for count in (1, 2):
             fails(monkeypatch, method, count)
             with suppress(OSError):  # the second move may not be needed any more

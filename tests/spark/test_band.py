@@ -18,7 +18,7 @@ from penstock.spark.near import of_singles
 from penstock.spark.runtime.arrow import to_ipc
 from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.recount import recount
-from tests.spark.plans import make_plan, rows_of, told
+from tests.spark.plans import make_plan, rows_of, take, told
 from tests.spark.streams import Files, at, bag, plain, run
 
 pytestmark = pytest.mark.spark
@@ -169,7 +169,7 @@ def test_a_bucket_that_is_restored_finds_what_is_near_and_tells_its_recall(budge
                 "n": pa.array(mine, pa.int32()),
             }
             packets.append((number, to_ipc(pa.table(columns))))
-        outcome = bucket.take(packets)
+        outcome = take(bucket, packets)
         found += rows_of(outcome)
         state = outcome.state
         recount(bucket.join)

@@ -10,7 +10,7 @@ from pyspark.errors import PythonException
 
 from penstock import PenstockError
 from penstock.precision.queries import Query, bounds, refreshes
-from penstock.spark.bounded import bounded_agg
+from penstock.spark.precision import bounded_agg
 from tests.marks import some
 
 pytestmark = pytest.mark.spark

@@ -28,6 +28,7 @@ from tests.spark.plans import (
     packets,
     rows_of,
     rows_of_packets,
+    take,
 )
 
 LAYOUTS = [  # few, for each of them is compiled anew
@@ -91,10 +92,12 @@ def test_bytes_count_the_texts():
     *_, charge, fixed = Engine(plan).join.footprint
     plan = replace(plan, budget=fixed + 4 * charge + 200)
     bucket = JoinBucket(plan, 0)
-    outcome = bucket.take([(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], ["a" * 150, "b", "c" * 9]))])
+    outcome = take(
+        bucket, [(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], ["a" * 150, "b", "c" * 9]))]
+    )
     assert outcome.totals["bytes"] <= plan.budget
     assert outcome.totals["held"] == 3
-    outcome = bucket.take([(0, packet([4], [3], [4], ["d" * 100]))])
+    outcome = take(bucket, [(0, packet([4], [3], [4], ["d" * 100]))])
     assert outcome.totals["held"] == 3
     assert outcome.totals["bytes"] <= plan.budget
 
@@ -115,8 +118,8 @@ def test_equal_hashes_of_different_keys_make_no_row():
     run = JoinBucket(plan, 0)
     left = packet([7, 7, 7], [0, 1, 2], [1, 2, 3], ["one", "two", "three"])
     right = packet([7, 7, 7], [3, 4, 5], [4, 5, 6], ["two", "four", "two"])
-    first = run.take([(0, left)])
-    outcome = JoinBucket(plan, 0, first.state).take([(1, right)])
+    first = take(run, [(0, left)])
+    outcome = take(JoinBucket(plan, 0, first.state), [(1, right)])
     assert rows_of(outcome) == Counter({(0, "two", 2, 4): 1, (0, "two", 2, 6): 1})
     assert outcome.totals["matched"] == 2
 
@@ -141,7 +144,7 @@ def test_keys_that_python_has_no_value_for(case):
     both = [(side, to_ipc(pa.table(columns))) for side in range(2)]
     told = [digest(side, np.array([7]), np.array([1]), 1, 100).encode() for side in range(2)]
     bucket = JoinBucket(plan, int(bucket_of(np.array([7]), 2)[0]))
-    outcome = bucket.take(both, digests=told)
+    outcome = take(bucket, both, digests=told)
     assert outcome.totals["matched"] == 1
     assert json.loads(outcome.hottest)["hottest"][0]["key"] == "(hash 7)"
 
@@ -149,7 +152,7 @@ def test_keys_that_python_has_no_value_for(case):
 def test_three_way_collisions_make_no_row():
     plan = make_plan(text_key=True, joins=all_streams(3), inputs=3)
     sides = [(side, packet([7, 7], [0, 1], [1, 2], ["one", "two"])) for side in range(3)]
-    outcome = JoinBucket(plan, 0).take(sides)
+    outcome = take(JoinBucket(plan, 0), sides)
     assert rows_of(outcome) == Counter({(0, "one", 1, 1, 1): 1, (0, "two", 2, 2, 2): 1})
 
 
@@ -186,8 +189,9 @@ def test_a_million_rows_expire_at_once():
 def test_null_keys_and_times_are_counted():
     plan = make_plan()
     bucket = JoinBucket(plan, 0)
-    outcome = bucket.take(
-        [(0, packet([1, None, 2], [0, 1, None], [1, 2, 3])), (1, packet([1, 2], [5, 6], [4, 5]))]
+    outcome = take(
+        bucket,
+        [(0, packet([1, None, 2], [0, 1, None], [1, 2, 3])), (1, packet([1, 2], [5, 6], [4, 5]))],
     )
     assert rows_of(outcome) == Counter({(0, 1, 1, 4): 1})
     assert outcome.totals["null_0"] == 1
@@ -209,10 +213,10 @@ def test_late_rows_are_counted():
 def test_rows_up_to_the_watermark_of_the_last_micro_batch_are_late(budget):
     bucket = JoinBucket(make_plan(delay=10, budget=budget, watermark=True), 0)
     rows = [(0, packet([1], [5], [1])), (1, packet([1], [6], [2]))]
-    first = bucket.take(rows, watermark=80)
+    first = take(bucket, rows, watermark=80)
     assert first.totals["late_0"] == first.totals["late_1"] == 0
     again = JoinBucket(bucket.plan, 0, first.state)
-    second = again.take([(0, packet([1, 1], [80, 81], [3, 4]))], watermark=90)
+    second = take(again, [(0, packet([1, 1], [80, 81], [3, 4]))], watermark=90)
     assert second.totals["late_0"] == 1
     assert second.totals["arrived_0"] == 3
 
@@ -338,7 +342,7 @@ def test_a_restart_may_count_the_budget_otherwise(before, after, layout):
     for kind, batch in zip((before, before, after, before), batches, strict=True):
         run.plan = plans[kind]
         if run.state is not None:  # at once, before any row comes
-            assert within_budget(JoinBucket(run.plan, 0, run.state).take([]), kind, layout)
+            assert within_budget(take(JoinBucket(run.plan, 0, run.state), []), kind, layout)
         outcome = run.take(*batch)
         assert within_budget(outcome, kind, layout)
         found += rows_of(outcome)
@@ -354,10 +358,10 @@ def test_bytes_of_rows_that_were_counted():
     plan = make_plan(text_key=True, budget=10)
     texts = ["a" * 150, "b", "c" * 9]
     packed = [(0, packet([1, 2, 3], [0, 1, 2], [1, 2, 3], texts))]
-    first = JoinBucket(plan, 0).take(packed)
+    first = take(JoinBucket(plan, 0), packed)
     sized = replace(plan, budget=1_000_000, in_bytes=True)
-    resumed = JoinBucket(sized, 0, first.state).take([(0, packet([4], [3], [4], ["d"]))])
-    fresh = JoinBucket(sized, 0).take(packed)
+    resumed = take(JoinBucket(sized, 0, first.state), [(0, packet([4], [3], [4], ["d"]))])
+    fresh = take(JoinBucket(sized, 0), packed)
     charge = Engine(sized).join.footprint.charge
     assert resumed.totals["bytes"] == fresh.totals["bytes"] + charge + 8 + 4 + 1
 
@@ -375,7 +379,7 @@ def test_a_column_that_is_called_as_our_key(place):
         value: pa.array([70, 80], pa.int64()),
     }
     table = pa.table(columns).rename_columns(list(source.packed))
-    first = JoinBucket(plan, 0).take([(0, to_ipc(table))])
-    outcome = JoinBucket(plan, 0, first.state).take([(1, to_ipc(table))])
+    first = take(JoinBucket(plan, 0), [(0, to_ipc(table))])
+    outcome = take(JoinBucket(plan, 0, first.state), [(1, to_ipc(table))])
     found = {(k, v0, v1) for _, k, _, v0, v1 in rows_of(outcome)}
     assert found == {(7, 70, 70), (8, 80, 80)}

@@ -26,7 +26,7 @@ import pickle, sys
 import numpy as np
 from penstock.kernel import jit
 from penstock.spark.runtime.join_bucket import JoinBucket
-from tests.spark.plans import cuts, drawn, make_plan, packets
+from tests.spark.plans import cuts, drawn, make_plan, packets, take
 
 made, given = pickle.load(sys.stdin.buffer)
 plan = make_plan(**given)
@@ -40,7 +40,7 @@ else:
 before = jit.used_kernels()
 random, state = np.random.default_rng(1), None
 for batch in cuts(random, drawn(random, 6_000, delay=given["delay"]), 5):
-    state = JoinBucket(plan, 0, state).take(packets(*batch)).state
+    state = take(JoinBucket(plan, 0, state), packets(*batch)).state
 print(len(before), len(jit.used_kernels() - before))
 """
 
@@ -54,6 +54,7 @@ from penstock.spark.runtime.rehearsal import lookup_kernels
 from penstock.spark.runtime.thin_bucket import thin_kernels
 from tests.spark import test_operator
 from tests.spark.enrich.plans import changes
+from tests.spark.plans import take
 
 cluster = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: "spark://host:7077"))
 plan, bucket, _, batches = getattr(test_operator, sys.argv[1])()
@@ -65,7 +66,7 @@ else:
 assert sent.files
 state = None
 for batch in batches:
-    state = bucket(plan, 0, state).take(batch).state or state
+    state = take(bucket(plan, 0, state), batch).state or state
 print(len(jit.used_kernels() - sent.files.keys()))
 """
 

@@ -19,7 +19,7 @@ from penstock.spark.runtime import thin_bucket as thinned
 from penstock.spark.runtime.arrow import BYTES, ROWS, column_bytes, from_ipc, to_ipc
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
-from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of
+from tests.spark.plans import Engine, Run, cuts, drawn, make_plan, packet, rows_of, take
 from tests.spark.processes import figures, kill, start_driver
 from tests.spark.streams import Files, at
 
@@ -65,7 +65,7 @@ def test_large_rows_make_packets_of_few_rows(small_packets):
         (side, packet([7] * 90, range(90), range(90), [texts[i % 3] for i in range(90)]))
         for side in (0, 1)
     ]
-    outcome = JoinBucket(make_plan(text_key=True), 0).take(sides)
+    outcome = take(JoinBucket(make_plan(text_key=True), 0), sides)
     assert sum(rows_of(outcome).values()) == 3 * 30 * 30
     for _, rows in outcome.packets:
         table = from_ipc(rows)
@@ -106,7 +106,7 @@ def test_a_large_key_whose_hash_many_others_have():
     left = packet([7], [0], [1], ["x" * 100_000])
     right = packet([7] * n, [0] * n, range(n), ["y"] * n)
     assert (
-        rows_of(JoinBucket(make_plan(text_key=True), 0).take([(0, left), (1, right)])) == Counter()
+        rows_of(take(JoinBucket(make_plan(text_key=True), 0), [(0, left), (1, right)])) == Counter()
     )
 
 
@@ -158,7 +158,7 @@ def test_a_bucket_whose_rows_make_many_segments_finds_the_same(monkeypatch):
         state = None
         for left, right in batches:
             bucket = JoinBucket(plan, 0, state)
-            outcome = bucket.take([(0, left), (1, right)])
+            outcome = take(bucket, [(0, left), (1, right)])
             into.update(rows_of(outcome))
             state = outcome.state
     assert found == expected

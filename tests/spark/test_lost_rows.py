@@ -7,7 +7,7 @@ from penstock.spark.recall.lost_rows import LostRows
 from penstock.spark.recall.watched import Arrived
 from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.naive.lost_rows import lost_rows
-from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of
+from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of, take
 
 
 class Watch:
@@ -25,7 +25,7 @@ class Watch:
         kept = np.ones(len(side), bool) if watermark is None else time >= watermark
         columns = (each[kept].tolist() for each in (side, key, time, value))
         self.rows += list(zip(*columns, strict=True))
-        outcome = bucket.take(packets(side, key, time, value))
+        outcome = take(bucket, packets(side, key, time, value))
         self.state = outcome.state or self.state
         for _, _, left, right in rows_of(outcome):
             self.matched |= {(0, left), (1, right)}

@@ -11,7 +11,7 @@ from penstock.kernel.shape import all_streams
 from penstock.spark.recall.estimate import SUMS, Recall, estimate, no_sums
 from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.marks import some
-from tests.spark.plans import Run, cuts, drawn, make_plan, packets, told
+from tests.spark.plans import Run, cuts, drawn, make_plan, packets, take, told
 
 
 def interval(metrics):
@@ -73,7 +73,7 @@ def test_the_watch_is_a_small_share_whatever_the_skew():
     rng = np.random.default_rng(3)
     plan = make_plan(budget=500, sample=0.01, within=10**6)
     bucket = JoinBucket(plan, 0)
-    bucket.take(packets(*drawn(rng, 20_000, skew=0.5, span=20_000)))
+    take(bucket, packets(*drawn(rng, 20_000, skew=0.5, span=20_000)))
     assert 200 < len(bucket.shadow.rows.key) < 450  # at most twice the share
 
 
@@ -91,7 +91,7 @@ def test_results_may_be_told_in_parts():
     parts.shadow.found = one_by_one
     for batch in batches:
         totals = whole.take(*batch).totals  # restored in between
-        assert {n: v for n, v in parts.take(packets(*batch)).totals.items() if n != "bytes"} == {
+        assert {n: v for n, v in take(parts, packets(*batch)).totals.items() if n != "bytes"} == {
             n: v for n, v in totals.items() if n != "bytes"
         }
     assert lost(totals) > 0
@@ -102,7 +102,7 @@ def test_a_repeated_micro_batch_draws_the_same_rows():
     part = Run(make_plan(budget=60, sample=0.1))
     first, second = cuts(rng, drawn(rng, 2000), 2)
     part.take(*first)
-    once, again = (JoinBucket(part.plan, 0, part.state).take(packets(*second)) for _ in range(2))
+    once, again = (take(JoinBucket(part.plan, 0, part.state), packets(*second)) for _ in range(2))
     assert once.state == again.state
     assert once.totals == again.totals
     assert once.totals["shadow_watched"] > 100
@@ -211,7 +211,7 @@ def test_a_state_of_an_earlier_version_is_not_trusted():
     part.take(*first)
     bucket = JoinBucket(part.plan, 0, part.state)
     bucket.shadow.save = lambda: {"expected": np.zeros(32), "actual": np.zeros(32)}
-    part.state = bucket.take(packets(*second)).state
+    part.state = take(bucket, packets(*second)).state
     recall = told(part.take(*second).totals)
     assert recall.recall is None
 

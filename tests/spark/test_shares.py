@@ -14,7 +14,7 @@ from penstock.spark.runtime.join_bucket import JoinBucket
 from penstock.spark.runtime.labels import bucket_of
 from tests.marks import long, some
 from tests.recount import recount
-from tests.spark.plans import make_plan, packets, rows_of
+from tests.spark.plans import make_plan, packets, rows_of, take
 
 GROUP = (((0, 0), (1, 0)), ((2, 0), (3, 0)))
 THREE = (((0, 0), (1, 0), (2, 0)),)
@@ -42,7 +42,7 @@ class Buckets:
             mine = place == number
             bucket = JoinBucket(self.plan, int(number), self.states[number])
             made = packets(side[mine], key[mine], time[mine], value[mine])
-            outcome = bucket.take(made, None, digests)
+            outcome = take(bucket, made, None, digests)
             recount(bucket.join)
             self.states[number] = outcome.state or self.states[number]
             self.held[number] = bucket.join.used

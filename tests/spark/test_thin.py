@@ -15,7 +15,7 @@ from penstock import PenstockError
 from penstock.precision import Costs, Source
 from penstock.precision.thinning import KINDS
 from penstock.spark import metrics
-from penstock.spark.bounded import latest
+from penstock.spark.precision import latest
 from penstock.spark.thin import thin
 from tests.marks import some
 from tests.naive.rng import MASK, mix

@@ -17,7 +17,7 @@ READINGS, QUERIES = "k string, at timestamp, v double", "k string, at timestamp,
 
 def main(given: dict) -> None:
     from penstock.spark import metrics
-    from penstock.spark.bounded import bounded_agg, latest
+    from penstock.spark.precision import bounded_agg, latest
     from penstock.spark.thin import thin
     from tests.spark.streams import run
 

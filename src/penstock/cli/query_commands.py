@@ -327,8 +327,8 @@ def reconcile(
     may run meanwhile. With archive="inputs" pass --left and --right.
     """
     from ..spark import reconcile as run
+    from ..spark.archive.reconcile import Archive
     from ..spark.quiet import SHORT, quiet_session
-    from ..spark.reconcile import Archive
 
     with (
         tempfile.TemporaryDirectory(prefix="penstock-") as folder,

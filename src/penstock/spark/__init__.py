@@ -1,6 +1,14 @@
 """Penstock on Apache Spark: DataFrame in, DataFrame out. Needs `pip install penstock[spark]`.
 
-Advice and profiles are imported when they are first asked for: every worker of a join imports this.
+What users call is `join`, `lookup`, `thin` and `precision`. `frames`, `checks`, `near` and
+`session` look at what these are given, and `plan` says what an operator must know; `runtime` does
+the work in Spark's workers, where `recall` estimates what a join has lost. `figures`, `observe`,
+`metrics` and `listener` tell of a running query. `archive` writes results exactly once and finds
+those missed; `sample` counts and samples frames; `pipeline` makes queries of TOML files; `demo`
+shows the library at work.
+
+Advice, profiles and the monitor are imported when they are first asked for: every worker of a join
+imports this.
 """
 
 from importlib import import_module
@@ -8,23 +16,25 @@ from typing import TYPE_CHECKING, Any
 
 from ..relations import Relation
 from . import needs
-from .archive import write
-from .count import count
+from .archive.reconcile import Owed, Reconciled, owed, reconcile, settled
+from .archive.write import write
 from .join import join, join_group, join_many
 from .lookup import lookup
 from .metrics import LookupMetrics, Metrics, ThinMetrics, metrics
-from .monitor import Monitor, monitor
-from .reconcile import Owed, Reconciled, owed, reconcile, settled
+from .sample.count import count
 
 if TYPE_CHECKING:
-    from .frame_advice import advise
-    from .frame_profile import ProfileStream, profile, saved_profile
+    from .listener import Monitor, monitor
+    from .sample.advice import advise
+    from .sample.profile import ProfileStream, profile, saved_profile
 
 LATE = {
-    "advise": "frame_advice",
-    "ProfileStream": "frame_profile",
-    "profile": "frame_profile",
-    "saved_profile": "frame_profile",
+    "advise": "sample.advice",
+    "ProfileStream": "sample.profile",
+    "profile": "sample.profile",
+    "saved_profile": "sample.profile",
+    "Monitor": "listener",
+    "monitor": "listener",
 }
 __all__ = [
     "LookupMetrics",

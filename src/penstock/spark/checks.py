@@ -35,17 +35,6 @@ def whole(number: Any, argument: str, least: int, most: int = MOST) -> int:
     return int(number)
 
 
-def bucket_count(buckets: Any, partitions: int) -> int:
-    """Return into how many parts the keys are split.
-
-    By default it is one per shuffle partition, and 32 at most.
-
-    >>> bucket_count(None, 8), bucket_count(None, 200), bucket_count(100, 200)
-    (8, 32, 100)
-    """
-    return min(partitions, USUAL) if buckets is None else whole(buckets, "buckets", 1, BUCKETS)
-
-
 def share(number: Any, argument: str) -> float:
     """Return a number from 0 to 1, refusing anything else."""
     is_number = isinstance(number, Real) and not isinstance(number, bool)
@@ -168,6 +157,7 @@ def check_upstream(
     Returns the names of the figures that are observed on its way: `figures` may not be among them.
     """
     plan = _plan_text(frame)
+    unmarked = time is not None and WATERMARK not in (frame.schema[time].metadata or {})
     for node in re.findall(r"^[\s:+|-]*~(\w+)", plan, re.MULTILINE):
         for name, words in FORBIDDEN.items():
             if node.startswith(name):
@@ -177,7 +167,7 @@ def check_upstream(
                     "that as a stream"
                 )
         for name, (words, way_out) in FINAL.items():
-            if node.startswith(name) and time is not None and not _has_watermark(frame, time):
+            if node.startswith(name) and unmarked:
                 raise BadInput(
                     f"the {who} frame comes from {words}, and its time column {time!r} has no "
                     f"watermark; {way_out}"
@@ -190,10 +180,6 @@ def check_upstream(
             "read that as a stream"
         )
     return observed
-
-
-def _has_watermark(frame: DataFrame, time: str) -> bool:
-    return WATERMARK in (frame.schema[time].metadata or {})
 
 
 def _plan_text(frame: DataFrame) -> str:

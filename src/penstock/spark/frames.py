@@ -22,6 +22,7 @@ Names = str | list[str] | tuple[str, ...]
 Keys = Names | Mapping[str, str]  # the last: by their names in the left frame, and in the right one
 Output = tuple[tuple[int, str, str], ...]  # (input, its column, new name)
 
+EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 KEY = "__penstock_key"  # how the 64-bit key is called in a packet, unless a column is called so
 MARKED = "marked keys"
 WHOLE = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
@@ -74,25 +75,28 @@ class Input:
         >>> Input(("k",), "t", names, types, exact=True).packed
         ('__penstock_key_', 't', '__penstock_key')
         """
-        key = KEY
-        while key in self.names:
-            key += "_"
-        return (key, *(name for name in self.names if self.is_payload(name) or name == self.time))
+        used = (name for name in self.names if self.is_payload(name) or name == self.time)
+        return (free_name(KEY, self.names), *used)
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name that no other column has."""
+    known = {str(each).lower() for each in taken}
+    while name in known:
+        name += "_"
+    return name
 
 
 def as_names(on: Names, argument: str) -> tuple[str, ...]:
     """Return one or several column names as a tuple."""
     names = (on,) if isinstance(on, str) else on
-    if (
-        not isinstance(names, list | tuple)
-        or not names
-        or not all(isinstance(name, str) for name in names)
-    ):
+    some = names if isinstance(names, list | tuple) else ()
+    if not some or not all(isinstance(name, str) for name in some):
         raise BadInput(
             f"{argument} must name a column ('k') or several (['k', 'v']), got {on!r}; pass names, "
             "not columns"
         )
-    return tuple(names)
+    return tuple(some)
 
 
 def read_keys(on: Keys, frames: list[DataFrame]) -> list[tuple[str, ...]]:
@@ -101,12 +105,8 @@ def read_keys(on: Keys, frames: list[DataFrame]) -> list[tuple[str, ...]]:
         return [as_names(list(names), "on") for names in (on.keys(), on.values())]
     names = as_names(on, "on")  # type: ignore[arg-type]
     if len(names) == len(frames) == 2:
-        (a, b), (left, right) = names, frames
-        if (
-            a in left.columns
-            and b in right.columns
-            and not {a, b} <= {*left.columns} & {*right.columns}
-        ):
+        (a, b), (left, right) = names, ({*frame.columns} for frame in frames)
+        if a in left and b in right and not {a, b} <= left & right:
             raise BadInput(
                 f"on={on!r} names two columns of both frames, and not both frames have both; for a "
                 f"key of two names pass on={{{a!r}: {b!r}}}"
@@ -194,6 +194,11 @@ def _check_time(frame: DataFrame, who: str, time: str) -> None:
             f"time column {time!r} of the {who} frame must be a timestamp, got "
             f"{kind.simpleString()}; cast it with to_timestamp or timestamp_micros"
         )
+
+
+def fields_of(kinds: Mapping[str, T.DataType], nullable: bool = True) -> T.StructType:
+    """Return the type of rows with these columns."""
+    return T.StructType([T.StructField(name, kind, nullable) for name, kind in kinds.items()])
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
@@ -367,6 +372,13 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def micros(name: str, kind: T.DataType) -> Column:
+    """Return a timestamp, by its quoted name, in microseconds; one without a zone is in UTC."""
+    if isinstance(kind, T.TimestampNTZType):
+        return F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {name})")
+    return F.unix_micros(F.col(name))
+
+
 def carried_delay(frame: DataFrame, time: str | None) -> int | None:
     """Return the watermark delay that a frame carries, in microseconds; None without one."""
     delay = (frame.schema[str(time)].metadata or {}).get(WATERMARK)
@@ -378,9 +390,8 @@ def result_type(frames: list[DataFrame], output: Output) -> T.StructType:
 
     Nothing in it is promised not to be null: a held row may be older than such a promise.
     """
-    return T.StructType(
-        [T.StructField(new, frames[number].schema[name].dataType) for number, name, new in output]
-    ).toNullable()
+    kinds = {new: frames[number].schema[name].dataType for number, name, new in output}
+    return fields_of(kinds).toNullable()
 
 
 def shared_keys(first: Input, other: Input) -> set[str]:

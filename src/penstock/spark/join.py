@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, TypedDict, Unpack
+from functools import cache, partial
+from inspect import signature
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -18,7 +19,7 @@ from ..kernel.gains import GOALS
 from ..kernel.policy import JOINING
 from ..kernel.shape import TWO_WAY, Joins, all_streams
 from . import checks
-from .archive import INPUTS, Archived, Path, hold_back, let_archive
+from .archive.write import HELD_BY, INPUTS, Archived, Held, hold_back
 from .checks import BEHIND, WATERMARK, Span
 from .figures import is_join, observed_join
 from .frames import (
@@ -32,15 +33,16 @@ from .frames import (
     carried_delay,
     check_frame,
     check_same_types,
+    fields_of,
     find_shared,
     fold,
+    micros,
     output_columns,
     quote,
     read_input,
     read_keys,
     result_type,
 )
-from .keyed import since_epoch
 from .near import Near, NearColumn, read_near
 from .plan import JoinPlan, placed
 from .runtime.archiver import row_bytes
@@ -100,21 +102,13 @@ def make_plan(
     joins: Joins,
     suffixes: list[tuple[str, ...]],
     kind: Kind,
-    /,
-    *,
-    within: Span | tuple[Span, Span] | None = None,
-    budget: int | str | None = None,
-    policy: str = policies.DEFAULT,
-    goal: str | None = None,
-    delay: Span | None = None,
-    layout: str = "unified",
-    buckets: int | None = None,
-    seed: int = 0,
-    recall_sample: float = 0.01,
-    checkpoint: str | os.PathLike[str] | None = None,
+    options: Options,
 ) -> JoinPlan:
     """Return the plan of a join, refusing whatever could not run."""
-    how, match, archive, near = kind
+    for name in options.keys() - DEFAULTS.keys():
+        raise TypeError(f"a join got an unexpected keyword argument {name!r}")
+    given, (how, match, archive, near) = DEFAULTS | options, kind
+    within, buckets, checkpoint = given["within"], given["buckets"], given["checkpoint"]
     streaming = are_streams({source.who: source.frame for source in sources})
     _check_archive(archive, within, match, streaming)
     before = _joins_before(sources) if streaming else 0
@@ -128,13 +122,13 @@ def make_plan(
             )
         buckets = 1
     where = placed(session, buckets, checkpoint)
-    allowed = checks.read_budget(budget, where["buckets"])
+    allowed = checks.read_budget(given["budget"], where["buckets"])
     inputs = tuple(source.input for source in sources)
-    checks.check_policy(policy, JOINING, inputs)
+    checks.check_policy(given["policy"], JOINING, inputs)
     streams = [tuple(stream for stream, _ in join) for join in joins]
     folded = partial(fold, sources[0].frame)
     window = _window(within)
-    goal = default_goal(how, match) if goal is None else goal
+    goal = default_goal(how, match) if given["goal"] is None else given["goal"]
     plan = JoinPlan(
         inputs=inputs,
         joins=joins,
@@ -144,7 +138,7 @@ def make_plan(
         how=how,
         match=match,
         archived=archive is not None and os.fspath(archive) != INPUTS,
-        delay=_delay(sources, delay, streaming),
+        delay=_delay(sources, given["delay"], streaming),
         # A batch is joined in the order of time, so no stream lags behind.
         clock=watermark_clock(session) if streaming else "fastest",
         watermark=streaming,
@@ -152,12 +146,12 @@ def make_plan(
         place=before + 1,
         budget=allowed.amount,
         in_bytes=allowed.in_bytes,
-        policy=policy,
+        policy=given["policy"],
         goal=checks.choice(goal, "goal", GOALS),
-        layout=checks.choice(layout, "layout", ("unified", "split")),
+        layout=checks.choice(given["layout"], "layout", ("unified", "split")),
         **where,
-        seed=checks.whole(seed, "seed", 0),
-        sample=checks.share(recall_sample, "recall_sample"),
+        seed=checks.whole(given["seed"], "seed", 0),
+        sample=checks.share(given["recall_sample"], "recall_sample"),
         output=tuple(
             tuple((0, name, name) for name in inputs[0].names)
             if how in (SEMI, ANTI)
@@ -224,7 +218,9 @@ def run_plan(
 
     Of both `rows_of` makes results.
     """
-    behind = max(plan.behind // 1000, *(_kept_behind(source) for source in sources))
+    times = [source.frame.schema[str(source.input.time)].metadata or {} for source in sources]
+    # A join before this one may keep the watermark behind by more.
+    behind = max(plan.behind // 1000, *(int(time.get(BEHIND, 0)) for time in times))
     frames = [_watermarked(source, plan, behind) for source in sources]
     streaming, engine, shared = frames[0].isStreaming, make_join(plan, 0), None
     if plan.is_shared:
@@ -242,11 +238,6 @@ def run_plan(
     return results.drop("counters", "hottest")
 
 
-def _kept_behind(source: NamedFrame) -> int:
-    """Return by how many milliseconds a join before this one keeps the watermark behind."""
-    return int((source.frame.schema[str(source.input.time)].metadata or {}).get(BEHIND, 0))
-
-
 def _watermarked(source: NamedFrame, plan: JoinPlan, behind: int) -> DataFrame:
     """Return a frame with a watermark, which Spark then tells the operator.
 
@@ -262,12 +253,12 @@ def _watermarked(source: NamedFrame, plan: JoinPlan, behind: int) -> DataFrame:
     frame, time = source.frame, str(source.input.time)
     if not frame.isStreaming or carried_delay(frame, time) is not None:
         return frame
-    name = quote(time)
-    if isinstance(frame.schema[time].dataType, T.TimestampNTZType):
+    name, kind = quote(time), frame.schema[time].dataType
+    if isinstance(kind, T.TimestampNTZType):
         name, taken = KEY, {fold(frame, column) for column in frame.columns}
         while name in taken:
             name += "_"
-        frame = frame.withColumn(name, F.timestamp_micros(since_epoch(time)))
+        frame = frame.withColumn(name, F.timestamp_micros(micros(quote(time), kind)))
     delay = -(-plan.delay // 1000) + 1 + behind
     return frame.withWatermark(name, f"{delay} milliseconds")
 
@@ -417,21 +408,27 @@ def join(
     sources = read_sources([left, right], ["left", "right"], on, time, column)
     kind = Kind(_how(how), checks.choice(match, "match", MATCHING), archive, column)
     ends = [_suffixes(suffixes, 2)]
-    plan = make_plan(sources, TWO_WAY, ends, kind, **options)
+    plan = make_plan(sources, TWO_WAY, ends, kind, options)
     schema = _result_type(sources, plan)
 
-    def archived(path: Path, plan: JoinPlan) -> Archived:
-        types = left.schema, right.schema
-        return Archived(run_plan(sources, plan), plan, types, schema, os.fspath(path))
-
-    def archived_later(path: Path) -> Archived:
-        later = kind._replace(archive=path)
-        return archived(path, make_plan(sources, TWO_WAY, ends, later, **options))
+    @cache
+    def archived(path: str) -> Archived:
+        types, mine = (left.schema, right.schema), plan
+        if archive is None:  # it is given to `write`
+            mine = make_plan(sources, TWO_WAY, ends, kind._replace(archive=path), options)
+        return Archived(run_plan(sources, mine), mine, types, schema, path)
 
     if archive is not None:
-        return hold_back(archived(archive, plan))
-    made = rows_of(run_plan(sources, plan, schema), schema)
-    return let_archive(made, archived_later) if plan.watermark else made
+        made = hold_back(archived(os.fspath(archive)))
+    else:
+        made = rows_of(run_plan(sources, plan, schema), schema)
+    if plan.watermark:
+        setattr(made, HELD_BY, Held(archive, archived))
+    return made
+
+
+parameters = signature(join).parameters
+DEFAULTS = cast(Options, {name: parameters[name].default for name in Options.__annotations__})
 
 
 def join_many(
@@ -461,8 +458,8 @@ def join_many(
         raise BadInput(f"join_many needs at least 2 frames, got {len(frames)}")
     numbered = [f"{number}." for number in range(1, len(frames) + 1)]
     sources = read_sources(frames, numbered, on, time)
-    ends = _numbered(len(frames)) if suffixes is None else _suffixes(suffixes, len(frames))
-    plan = make_plan(sources, all_streams(len(frames)), [ends], Kind(), **options)
+    ends = _suffixes(suffixes, len(frames))
+    plan = make_plan(sources, all_streams(len(frames)), [ends], Kind(), options)
     schema = _result_type(sources, plan)
     return rows_of(run_plan(sources, plan, schema), schema)
 
@@ -507,12 +504,10 @@ def read_sources(
     return sources
 
 
-def _numbered(count: int) -> tuple[str, ...]:
-    return tuple(f"_{number}" for number in range(1, count + 1))
-
-
-def _suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
-    """Return the suffixes, refusing too few, or equal ones."""
+def _suffixes(suffixes: tuple[str, ...] | None, count: int) -> tuple[str, ...]:
+    """Return the suffixes, by default numbers, refusing too few, or equal ones."""
+    if suffixes is None:
+        return tuple(f"_{number}" for number in range(1, count + 1))
     some = suffixes if isinstance(suffixes, list | tuple) else ()
     texts = {each for each in some if isinstance(each, str)}
     if len(some) != count or len(texts) < count:
@@ -554,14 +549,13 @@ def join_group(
     for name, entry in joins.items():
         mine = _sources(name, entry, time)
         shape.append(tuple((len(sources) + leg, 0) for leg in range(len(mine))))
-        usual = ("_left", "_right") if len(mine) == 2 else _numbered(len(mine))
-        ends.append(usual if suffixes is None else _suffixes(suffixes, len(mine)))
+        usual = ("_left", "_right") if len(mine) == 2 else None
+        ends.append(_suffixes(usual if suffixes is None else suffixes, len(mine)))
         sources += mine
-    plan = make_plan(sources, tuple(shape), ends, Kind(), **options)
+    plan = make_plan(sources, tuple(shape), ends, Kind(), options)
     frames = [source.frame for source in sources]
     kinds = [result_type(frames, output) for output in plan.output]
-    fields = [T.StructField(name, kind) for name, kind in zip(joins, kinds, strict=True)]
-    schema = T.StructType([T.StructField("join", T.StringType()), *fields])
+    schema = fields_of({"join": T.StringType()} | dict(zip(joins, kinds, strict=True)))
     unpacker = make_unpacker(list(joins), [arrow_type(kind) for kind in kinds])
     return run_plan(sources, plan).mapInArrow(unpacker, schema)
 

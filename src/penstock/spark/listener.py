@@ -1,27 +1,106 @@
-"""A listener of Spark that keeps the figures of all queries of a session over time."""
+"""One call that shows all Penstock queries of a session: metrics for Prometheus, and a live page.
+
+A listener of Spark takes every progress report, on classic Spark and on Spark Connect alike, and
+keeps the figures of all queries over time. `report.history` stores them, `report.live` draws them,
+`report.exposition` writes them for Prometheus. A worker needs none of this.
+"""
 
 import json
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import JStreamingQueryListener, StreamingQueryListener
 
 from ..advisor import Advice
+from ..errors import BadInput
+from ..report.exposition import exposition
 from ..report.history import ENDING, QueryHistory, Sample, history_folder
 from ..report.live import Watched
-from .failure import cause
+from ..report.server import Server, check_place
 from .figures import JOIN, LOOKUP, THIN, is_join
-from .observe import figures_of
+from .observe import cause, figures_of
 from .recall.estimate import SUMS, estimate
 
 KINDS = {LOOKUP: "lookup", THIN: "thin"}
 RECENT = 60.0  # seconds over which recall and arrivals are recent
 LONGEST = 500  # characters of an error
 KEPT = 20  # queries that have ended
+
+
+def monitor(
+    spark: SparkSession,
+    port: int = 0,
+    *,
+    host: str = "127.0.0.1",
+    token: str | None = None,
+    advice: Advice | Mapping[str, Advice] | None = None,
+    every: float = 1.0,
+) -> "Monitor":
+    """Serve the figures of all Penstock queries of a session until `stop()` is called.
+
+    `/` is a page to watch them, `/metrics` is for Prometheus. Queries that run already are seen
+    with their next micro-batch. Where the join, lookup or thin was given `checkpoint=`, the figures
+    are also kept in the folder of the checkpoint, on local disks, for `penstock report`.
+
+    Parameters:
+        port: where to listen; 0 chooses a free one, and `url` of what is returned tells which.
+        host: an address other than that of the loopback needs a token.
+        token: what a browser must give as `?token=`, and Prometheus as its bearer token.
+        advice: what `advise` returned for the streams, for all queries or by the name of the query:
+            where recall falls the page then says what budget would restore it.
+        every: the least number of seconds between two samples of a curve.
+    """
+    check_options(port, host=host, token=token, every=every)
+    listener = Listener(advice, every)
+    server = Server(listener.watched, exposition, port, host, token)
+    try:
+        spark.streams.addListener(listener)
+    except BaseException:
+        server.stop()
+        raise
+    return Monitor(spark, listener, server)
+
+
+def check_options(
+    port: int = 0, *, host: str = "127.0.0.1", token: str | None = None, every: float = 1.0
+) -> None:
+    """Refuse options that `monitor` cannot take."""
+    check_place(port, host, token)
+    if isinstance(every, bool) or not isinstance(every, int | float) or not 0 <= every < inf:
+        raise BadInput(f"every must be a number of seconds, 0 or more, got {every!r}")
+
+
+class Monitor:
+    """A listener of a session and a server of what it has heard; see `monitor`."""
+
+    def __init__(self, spark: SparkSession, listener: "Listener", server: Server):
+        self._spark, self._listener, self._server = spark, listener, server
+        self._stopped = False
+
+    @property
+    def url(self) -> str:
+        """The address of the page; with the token, if there is one."""
+        return self._server.url
+
+    def stop(self) -> None:
+        """Stop listening and serving."""
+        if not self._stopped:
+            self._stopped = True
+            self._server.stop()
+            self._spark.streams.removeListener(self._listener)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 class Listener(StreamingQueryListener):
@@ -61,8 +140,6 @@ class Listener(StreamingQueryListener):
     @property
     def _jlistener(self) -> Any:
         """What classic Spark calls; see `_Reports`. Spark Connect sends reports as JSON anyway."""
-        from pyspark import SparkContext
-
         if not hasattr(self, "_jlistenerobj"):
             java: Any = SparkContext._jvm
             self._jlistenerobj = java.PythonStreamingQueryListenerWrapper(_Reports(self))
@@ -119,12 +196,6 @@ class _Reports(JStreamingQueryListener):
 
     Spark's own bridge asks Java for every number of it, some hundreds of calls for each report.
     """
-
-    def onQueryStarted(self, jevent: Any) -> None:
-        """Do nothing, as the listener."""
-
-    def onQueryIdle(self, jevent: Any) -> None:
-        """Do nothing, as the listener."""
 
     def onQueryProgress(self, jevent: Any) -> None:
         self.pylistener.take(json.loads(jevent.progress().json()))  # type: ignore[attr-defined]

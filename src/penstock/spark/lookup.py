@@ -18,7 +18,16 @@ from ..relations.sources import Fetch
 from . import checks
 from .checks import Span
 from .figures import LOOKUP, observed_lookup
-from .frames import EXACT, Input, Names, arrow_type, as_names, check_same_types, read_input
+from .frames import (
+    EXACT,
+    Input,
+    Names,
+    arrow_type,
+    as_names,
+    check_same_types,
+    fields_of,
+    read_input,
+)
 from .plan import LookupPlan, placed
 from .runtime.journal import check_checkpoint
 from .runtime.lookup_bucket import LookupBucket, lookup_counters, now
@@ -208,11 +217,10 @@ def _run(plan: LookupPlan, events: DataFrame, changes: DataFrame | None) -> Data
     frames = [events] if changes is None else [events, changes]
     packets = pack(frames, [plan.events, bare][: len(frames)], plan.labels)
     kernels = lookup_kernels(plan, events.sparkSession)
-    fields = [T.StructField(f.name, f.dataType) for f in events.schema.fields]
+    kinds = {f.name: f.dataType for f in events.schema.fields}
     for name, new in plan.columns:
-        kind = from_arrow_type(plan.promised.field(name).type, prefer_timestamp_ntz=True)
-        fields.append(T.StructField(new, kind))
-    schema = T.StructType(fields)
+        kinds[new] = from_arrow_type(plan.promised.field(name).type, prefer_timestamp_ntz=True)
+    schema = fields_of(kinds)
     rows = plain_rows(schema) if events.isStreaming else None
     work = Work(LookupBucket, plan, lookup_counters(), kernels=kernels, rows=rows)
     results = run_buckets(packets, work)

@@ -1,6 +1,5 @@
 """What a running query reports about itself: what was kept and what was lost."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -226,8 +225,5 @@ def read(name: str, figures: dict[str, Any], batch: int) -> Told:
     if "hottest" in values:
         values["hottest"] = [(each["key"], each["share"]) for each in values["hottest"]]
     known = {each.name for each in fields(kind)} & values.keys()
-    return kind(**{name: _frozen(values[name]) for name in known})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    values = {name: values[name] for name in known}
+    return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})

@@ -14,7 +14,7 @@ from ..engine import Lookup
 from ..engine.ledger import split_budget
 from ..kernel.shape import Joins
 from ..relations import Patience, RowSource
-from .checks import bucket_count
+from .checks import BUCKETS, USUAL, whole
 from .frames import Input, Output
 from .runtime.labels import labels
 from .session import partitions
@@ -63,7 +63,7 @@ def placed(
 ) -> dict[str, Any]:
     """Return where the buckets of a query are, as the fields of `Placed`."""
     parts = partitions(session)
-    count = bucket_count(buckets, parts)
+    count = min(parts, USUAL) if buckets is None else whole(buckets, "buckets", 1, BUCKETS)
     return {
         "buckets": count,
         "labels": tuple(labels(count, parts)),

@@ -61,14 +61,10 @@ def _output_to(log: Path, streams: tuple[int, ...]) -> Iterator[None]:
 
 
 @contextmanager
-def terminal() -> Iterator[Console]:
-    """Yield a console on standard error, silent if that is not a terminal."""
-    with os.fdopen(os.dup(2), "w") as file:  # a copy, because the original is Java's for a moment
-        yield Console(file=file, quiet=not file.isatty())
-
-
-@contextmanager
 def telling() -> Iterator[Callable[[str], None]]:
     """Say on standard error what goes on, if that is a terminal."""
-    with terminal() as console, console.status("") as status:
+    with (
+        os.fdopen(os.dup(2), "w") as file,  # a copy, because the original is Java's for a moment
+        Console(file=file, quiet=not file.isatty()).status("") as status,
+    ):
         yield status.update

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -151,25 +150,20 @@ def _run_this_python(session: Any) -> bool:
 
 def _ask(session: Any) -> tuple[str, list[str]]:
     """Return which Python a worker runs and what it lacks, from what it says or how it fails."""
-    question = F.udf(_question(NEEDED), "string", useArrow=False)
+
+    def missing_there(_: int) -> str:  # it travels by value: the workers may lack this package
+        import sys
+        from importlib.util import find_spec
+
+        return "\n".join([sys.executable, *(name for name in NEEDED if find_spec(name) is None)])
+
+    question = F.udf(missing_there, "string", useArrow=False)
     try:
         row = session.range(0, 1, 1, 1).select(question("id")).first()
     except Exception as error:
         return "", _reasons(str(error))
     python, *missing = row[0].split("\n")
     return python, missing
-
-
-def _question(names: tuple[str, ...]) -> Callable[[int], str]:
-    """Return a function that travels by value: the workers may not have this package."""
-
-    def missing(_: int) -> str:
-        import sys
-        from importlib.util import find_spec
-
-        return "\n".join([sys.executable, *(name for name in names if find_spec(name) is None)])
-
-    return missing
 
 
 def _reasons(error: str) -> list[str]:

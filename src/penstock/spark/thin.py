@@ -18,11 +18,14 @@ from .checks import Span, check_upstream, text, whole
 from .figures import THIN, observed_thin
 from .frames import (
     EXACT,
+    Input,
     Names,
     are_streams,
     as_names,
     check_columns,
     check_same_types,
+    fields_of,
+    free_name,
     quote,
     read_input,
     refuse_result_names,
@@ -96,26 +99,29 @@ def thin(
     Keys other than one whole number are told apart by 64 bits of hash: of a million keys two are
     taken for one with a chance of 1 in 37 million.
     """
+    if not isinstance(costs, list | tuple) or len(costs) != 2:
+        raise BadInput(f"costs must be two numbers, C_vr and C_qr, got {costs!r}")
+    if isinstance(limits, str) or not isinstance(limits, Iterable):
+        raise BadInput(f"limits must be some numbers, such as [10, 30], got {limits!r}")
     keys = as_names(key, "key")
     rounded = free_name("rounded", (*keys, value, time))
-    frames = [_read(updates, "updates", keys, value, time, rounded)]
+    frames = {"updates": _read(updates, "updates", keys, value, time, rounded)}
     refuse_result_names((*keys, time), (LOW, HIGH, KIND, COST))
     if queries is not None:
-        frames.append(_read(queries, "queries", keys, DELTA, time))
-    names = dict(zip(("updates", "queries"), frames))
-    inputs = {who: read_input(frame, who, keys, time) for who, frame in names.items()}
+        frames["queries"] = _read(queries, "queries", keys, DELTA, time)
+    inputs = {who: read_input(frame, who, keys, time) for who, frame in frames.items()}
     check_same_types(inputs)
-    streaming = are_streams(names)
+    streaming = are_streams(frames)
     check_settings(updates.sparkSession, streaming)
     plan = ThinPlan(
         readings=inputs["updates"],
         queries=inputs.get("queries"),
         value=value,
-        rounded=rounded if rounded in frames[0].columns else None,
+        rounded=rounded if rounded in frames["updates"].columns else None,
         delta=DELTA,
         rule=tune(text(rule, "rule")).text,
-        costs=make_costs(*_pair(costs)),
-        limits=check_limits(_some(limits)),
+        costs=make_costs(*costs),
+        limits=check_limits(limits),
         silence=_silence(max_silence),
         seed=whole(seed, "seed", 0),
         **placed(updates.sparkSession, buckets, checkpoint),
@@ -128,7 +134,7 @@ def thin(
             stacklevel=2,
         )
     check_checkpoint(updates.sparkSession, checkpoint, plan, streaming)
-    return _run(plan, frames)
+    return _run(plan, list(frames.values()), list(inputs.values()))
 
 
 def _read(
@@ -171,26 +177,6 @@ def check_number(frame: DataFrame, who: str, name: str) -> None:
         )
 
 
-def free_name(name: str, taken: tuple[str, ...]) -> str:
-    """Return a name that no other column has."""
-    known = {str(each).lower() for each in taken}
-    while name in known:
-        name += "_"
-    return name
-
-
-def _pair(costs: tuple[float, float]) -> tuple[float, float]:
-    if not isinstance(costs, list | tuple) or len(costs) != 2:
-        raise BadInput(f"costs must be two numbers, C_vr and C_qr, got {costs!r}")
-    return costs[0], costs[1]
-
-
-def _some(limits: Iterable[float]) -> Iterable[float]:
-    if isinstance(limits, str) or not isinstance(limits, Iterable):
-        raise BadInput(f"limits must be some numbers, such as [10, 30], got {limits!r}")
-    return limits
-
-
 def _silence(span: Span | None) -> int | None:
     if span is None:
         return None
@@ -200,23 +186,16 @@ def _silence(span: Span | None) -> int | None:
     return silence
 
 
-def _run(plan: ThinPlan, frames: list[DataFrame]) -> DataFrame:
-    inputs = [plan.readings] if plan.queries is None else [plan.readings, plan.queries]
+def _run(plan: ThinPlan, frames: list[DataFrame], inputs: list[Input]) -> DataFrame:
     packets = pack(frames, inputs, plan.labels)
     kernels = thin_kernels(plan, frames[0].sparkSession)
     results = run_buckets(packets, Work(ThinBucket, plan, THIN_COUNTERS, kernels=kernels))
     if results.isStreaming:
         results = observed_thin(results, THIN_COUNTERS, plan.checkpoint)
     names = (*plan.readings.keys, str(plan.readings.time))
-    schema = T.StructType(
-        [
-            *(T.StructField(name, frames[0].schema[name].dataType) for name in names),
-            *(T.StructField(name, T.DoubleType()) for name in (LOW, HIGH)),
-            T.StructField(KIND, T.StringType()),
-            T.StructField(COST, T.DoubleType()),
-        ]
-    )
-    return rows_of(results, schema)
+    kinds = {name: frames[0].schema[name].dataType for name in names}
+    kinds |= {LOW: T.DoubleType(), HIGH: T.DoubleType(), KIND: T.StringType(), COST: T.DoubleType()}
+    return rows_of(results, fields_of(kinds))
 
 
 LARGEST = 2**53  # up to here every whole number is a double

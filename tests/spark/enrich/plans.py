@@ -8,6 +8,7 @@ from penstock.spark.plan import LookupPlan
 from penstock.spark.runtime.arrow import from_ipc, to_ipc
 from penstock.spark.runtime.lookup_bucket import CHANGES, EVENTS, LookupBucket
 from tests.recount import recount
+from tests.spark.plans import take
 
 SECOND = 1_000_000
 
@@ -96,7 +97,7 @@ class Run:
 
     def take(self, *packets):
         bucket = LookupBucket(self.plan, self.number, self.state, self.clock)
-        outcome = bucket.take(list(packets))
+        outcome = take(bucket, list(packets))
         self.state = outcome.state if outcome.state is not None else self.state
         recount(bucket.cache)
         return outcome

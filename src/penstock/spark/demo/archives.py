@@ -9,9 +9,9 @@ from pyspark.sql import functions as F
 from rich.table import Table
 
 from ...terminal import figures_table
-from ..archive import write
+from ..archive.reconcile import owed, reconcile, settled
+from ..archive.write import write
 from ..metrics import Metrics, metrics
-from ..reconcile import owed, reconcile, settled
 from . import flights
 from .flights import Doing, FlightStreams, Report
 

@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 from ...advisor import Advice
 from ...engine.join_options import ALL, INNER, default_goal
 from ...kernel.durations import in_words, microseconds
-from ..frame_advice import advise
+from ..sample.advice import advise
 from . import connectors
 from .connectors import KAFKA, RATE
 from .pipeline import Pipeline

@@ -76,12 +76,7 @@ SINKS = {
     KAFKA: ("topic", "key", "includeHeaders", "kafka.*"),
 }
 TRIGGERS = _arguments(DataStreamWriter.trigger)
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "parquet": ("path",),
-    "json": ("path",),
-    "csv": ("path",),
-    KAFKA: ("kafka.bootstrap.servers",),
-}
+REQUIRED = dict.fromkeys(FILES, ("path",)) | {KAFKA: ("kafka.bootstrap.servers",)}
 
 
 def read(spark: Any, given: Mapping[str, Any], batch: bool = False) -> DataFrame:
@@ -96,20 +91,13 @@ def read(spark: Any, given: Mapping[str, Any], batch: bool = False) -> DataFrame
         inferred = {"inferSchema": True, "inferTimestamp": True} | options
         schema = schema or spark.read.format(kind).options(**inferred).load().schema
         frame = reader.schema(schema).options(**options).load()
-    elif kind == KAFKA:
-        frame = _decoded(reader.options(**options).load(), schema)
     else:
         frame = reader.options(**options).load()
+    if kind == KAFKA and schema is not None:  # beside key, timestamp and so on
+        frame = frame.withColumn("value", F.from_json(F.col("value").cast("string"), schema))
     if "select" in given:
         return frame.selectExpr(*given["select"])
     return frame.select("value.*") if kind == KAFKA and schema else frame
-
-
-def _decoded(frame: DataFrame, schema: str | None) -> DataFrame:
-    """Return Kafka's rows with the value read as JSON, beside key, timestamp and so on."""
-    if schema is None:
-        return frame
-    return frame.withColumn("value", F.from_json(F.col("value").cast("string"), schema))
 
 
 def write(result: DataFrame, given: Mapping[str, Any]) -> Any:

@@ -7,9 +7,8 @@ from pyspark.errors import PySparkException
 
 from ...errors import PenstockError
 from ...terminal import short
-from ..failure import cause
 from ..metrics import KINDS, LookupMetrics, Metrics, read
-from ..observe import figures_of, ran_batch
+from ..observe import cause, figures_of, ran_batch
 
 PAUSE = 0.25  # seconds between looks at a query
 SOON = 0.02  # once it is to end

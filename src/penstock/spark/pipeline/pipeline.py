@@ -8,7 +8,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -21,11 +21,11 @@ from pyspark.sql import DataFrame
 from ...errors import PenstockError
 from ...kernel.options import nearest
 from ...relations import Relation
-from ..archive import write
-from ..failure import bare
+from ..archive.write import write
 from ..join import join
+from ..listener import check_options
 from ..lookup import lookup
-from ..monitor import check_options
+from ..observe import bare
 from ..thin import thin
 from . import connectors
 from .connectors import CONNECTOR, CONSOLE, KAFKA, SINKS, SOURCES, TRIGGERS
@@ -106,16 +106,14 @@ class Pipeline:
             said = f"unknown format {kind!r}" if "format" in table else f"[{place}] needs a format"
             raise self.file.error(f"{said}; {nearest(kind, list(known))}", f"{place}.format")
         given = flat({key: value for key, value in table.items() if key != "trigger"})
-        more = ["select"] if place != "sink" else ["trigger"]
-        keys = [*given, "trigger"] if "trigger" in table else given
-        self.file.check_keys(place, keys, ["format", *known[kind], *more])
-        for name in connectors.REQUIRED.get(kind, ()):
+        given |= {"trigger": table["trigger"]} if "trigger" in table else {}
+        more = "trigger" if place == "sink" else "select"
+        self.file.check_keys(place, given, ["format", *known[kind], more])
+        required = connectors.REQUIRED.get(kind, ())
+        for name in (*required, "topic") if place == "sink" and kind == KAFKA else required:
             if name not in given:
                 raise self.file.error(f"[{place}] needs {name}", place)
-        if place == "sink" and kind == KAFKA and "topic" not in given:
-            raise self.file.error(f"[{place}] needs topic, the topic to write to", place)
         if "trigger" in table:
-            given["trigger"] = table["trigger"]
             if not isinstance(given["trigger"], dict) or len(given["trigger"]) != 1:
                 way = 'trigger.processingTime = "10 seconds"'
                 raise self.file.error(
@@ -149,14 +147,12 @@ class Pipeline:
                     f"source.{source}",
                 )
         if "relation" in self.options:
-            relation = self.options["relation"]
+            relation, place = self.options["relation"], f"{self.name}.relation"
             if not isinstance(relation, dict):
-                raise self.file.error(
-                    "relation must be a table: uri, and table or query", f"{self.name}.relation"
-                )
-            self.file.check_keys(f"{self.name}.relation", relation, RELATION)
+                raise self.file.error("relation must be a table: uri, and table or query", place)
+            self.file.check_keys(place, relation, RELATION)
             if "uri" not in relation:
-                raise self.file.error(f"[{self.name}.relation] needs uri", f"{self.name}.relation")
+                raise self.file.error(f"[{place}] needs uri", place)
         if self.sink["format"] != CONSOLE and "checkpoint" not in self.options:
             raise self.file.error(
                 f"[{self.name}] needs checkpoint, the folder that a restart goes on from", self.name
@@ -169,11 +165,7 @@ class Pipeline:
                 "path and trigger",
                 f"{self.name}.archive",
             )
-        self._check_monitor()
-
-    def _check_monitor(self) -> None:
-        known = inspect.signature(check_options).parameters
-        self.file.check_keys("monitor", self.monitor, known)
+        self.file.check_keys("monitor", self.monitor, inspect.signature(check_options).parameters)
         with self.placed("monitor", self.monitor):
             check_options(**self.monitor)
 
@@ -196,11 +188,9 @@ class Pipeline:
                 found[name] = connectors.read(spark, given)
         return found
 
-    @contextmanager
-    def reading(self, name: str) -> Iterator[None]:
+    def reading(self, name: str) -> AbstractContextManager[None]:
         """Let errors of a source name its line."""
-        with self.placed(f"source.{name}", self.sources[name], f"the source {name!r}: "):
-            yield
+        return self.placed(f"source.{name}", self.sources[name], f"the source {name!r}: ")
 
     def result(
         self, frames: Mapping[str, DataFrame], **instead: Any

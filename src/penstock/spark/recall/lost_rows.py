@@ -366,9 +366,6 @@ class LostRows:
             self._close_followers(over, lost=True)
         self._close_units(watermark)
 
-    def _side(self, units: Units) -> np.ndarray:
-        return self.groups.side[units.group]
-
     def _close_followers(self, chosen: np.ndarray, lost: bool) -> None:
         unit = self.followers.unit[chosen]
         np.subtract.at(self.units.open, unit, 1)
@@ -418,7 +415,7 @@ class LostRows:
 
     def _weighed(self, units: Units) -> list[dict[str, float]]:
         """Return what watched rows add to the sums of each stream."""
-        found, side = [], self._side(units)
+        found, side = [], self.groups.side[units.group]
         for stream, partner in enumerate(self.partner):
             mine, lead = pick(units, side == stream), pick(units, side == partner)
             own = weighed(mine.chance, mine.later * 1.0, (mine.later & ~mine.found) * 1.0)

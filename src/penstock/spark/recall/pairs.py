@@ -19,7 +19,7 @@ from ..plan import JoinPlan
 from ..runtime.arrow import pieces
 from .estimate import SUMS, add, no_sums, weighed
 from .lost_rows import LostRows
-from .watched import Arrived, Chances, WatchedRows, begun, no_rows, pick, renumbered, together
+from .watched import Arrived, Chances, WatchedRows, begun, pick, renumbered, together
 
 CANDIDATES = 1 << 20  # of the partners of watched rows in a band join, compared at a time
 
@@ -33,13 +33,16 @@ class PairShadow:
         self.share = plan.sample if plan.budget is not None else 0.0
         streams = {leg[0]: other[0] for a, b in joins for leg, other in ((a, b), (b, a))}
         self.partner = np.array([streams[stream] for stream in range(len(streams))])
-        self.chances = Chances(self.share, self.partner, seed_of(plan, number))
+        seed = (plan.seed << 20) + number + (1 << 62)  # it must not follow that of the policy
+        self.chances = Chances(self.share, self.partner, seed)
         self.band = make_band(plan.near)
-        self.rows = no_rows(self.band is not None)
+        none = np.zeros(0, np.int64)
+        key = none if self.band is None else none.reshape(0, 2)
+        self.rows = begun(Arrived(none, key, none, none), np.zeros(0))
         self.past = no_sums()  # over the rows that were watched to their end
         self.gone = 0  # rows evicted or rejected so far
         self.lost_rows = LostRows(self.partner, self.within)
-        self._begin(0, np.zeros(0, np.int64))
+        self._begin(0, none)
 
     def _placed(self, rows: Arrived) -> Arrived:
         """Return rows in the order of time, on the scale on which windows are symmetric."""
@@ -67,22 +70,21 @@ class PairShadow:
             return
         rows = self._placed(rows)
         after = np.zeros(len(self.rows.key), np.int64)
-        new = np.zeros(0, np.int64)
-        if self.share:
-            new = self._watch(rows)
-            after = np.concatenate([after, new + 1])
-        if self.band is None:
-            self.lost_rows.take(rows, new, self.rows.chance[len(after) - len(new) :])
+        after = np.concatenate([after, self._watch(rows) + 1])
         met = self._partners(after, rows)
         self.rows = self.rows._replace(met=self.rows.met + met, lost=self.rows.lost + met)
 
     def _watch(self, rows: Arrived) -> np.ndarray:
         """Draw rows to watch; return which."""
-        key = rows.key if self.band is None else rows.key[:, 0]
-        chosen, chance = self.chances.draw(rows.side, key)
-        self.past["drawn"] += float((chance < 1).sum())
-        new = np.flatnonzero(chosen)
-        self.rows = together(self.rows, begun(pick(rows, new), chance[new]))
+        new, chance = np.zeros(0, np.int64), np.zeros(0)
+        if self.share:
+            key = rows.key if self.band is None else rows.key[:, 0]
+            chosen, chance = self.chances.draw(rows.side, key)
+            self.past["drawn"] += float((chance < 1).sum())
+            new = np.flatnonzero(chosen)
+            self.rows = together(self.rows, begun(pick(rows, new), chance[new]))
+        if self.band is None:
+            self.lost_rows.take(rows, new, chance[new])
         return new
 
     def _partners(self, after: np.ndarray, new: Arrived) -> np.ndarray:
@@ -211,10 +213,8 @@ class PairShadow:
             self.lost_rows.close_held(held.row)
         if self.share and not before:
             found = held.row[matched]
-            held = self._placed(held)
-            new = self._watch(held)
+            self._watch(self._placed(held))
             if self.band is None:
-                self.lost_rows.take(held, new, self.rows.chance[len(self.rows.key) - len(new) :])
                 self.lost_rows.close(lambda row: np.isin(row, found), None)
 
     @property
@@ -266,8 +266,3 @@ def _middled(within: int | tuple[int, int] | None) -> tuple[int | None, int | No
 
 def _weighed(rows: WatchedRows) -> dict[str, float]:
     return weighed(rows.chance, rows.met, rows.lost)
-
-
-def seed_of(plan: JoinPlan, number: int) -> int:
-    """Return a seed of the sample of a bucket, which must not follow that of its policy."""
-    return (plan.seed << 20) + number + (1 << 62)

@@ -72,12 +72,6 @@ def renumbered(row: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.where(old[place] == row, new[place], -1)
 
 
-def no_rows(in_band: bool = False) -> WatchedRows:
-    """Return no rows."""
-    none = np.empty(0, np.int64)
-    return begun(Arrived(none, none.reshape(0, 2) if in_band else none, none, none), np.empty(0))
-
-
 class Chances:
     """Draws the rows to watch of one bucket."""
 

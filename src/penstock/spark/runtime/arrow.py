@@ -58,28 +58,6 @@ def concatenated(tables: list[pa.Table]) -> pa.Table:
     return pa.concat_tables([fitted(table, common) for table in tables])
 
 
-def bundled(tables: list[pa.Table], rows: int, most: int) -> Iterator[pa.Table]:
-    """Return the rows of tables in new ones, of at most `rows` rows and about `most` bytes.
-
-    Small batches of rows come together; a larger one stays alone, as large as it is.
-
-    >>> table = pa.table({"x": range(10)})
-    >>> parts = [table.slice(0, 1), table.slice(1, 2), table.slice(3, 6), table.slice(9)]
-    >>> [part["x"].to_pylist() for part in bundled(parts, 3, 1_000)]
-    [[0, 1, 2], [3, 4, 5, 6, 7, 8], [9]]
-    """
-    waiting: list[pa.RecordBatch] = []
-    count = size = 0
-    for batch in concatenated(tables).to_batches() if tables else []:
-        if waiting and (count + len(batch) > rows or size + batch.nbytes > most):
-            yield pa.Table.from_batches(waiting)
-            waiting, count, size = [], 0, 0
-        waiting.append(batch)
-        count, size = count + len(batch), size + batch.nbytes
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
 def gathered(
     batches: Iterable[pa.RecordBatch], rows: int, most: float = math.inf
 ) -> Iterator[list[pa.RecordBatch]]:
@@ -163,12 +141,6 @@ def pieces(sizes: np.ndarray, rows: int, most: int) -> Iterator[slice]:
         last = max(first + 1, min(first + rows, fit))
         yield slice(first, last)
         first, before = last, int(ends[last - 1])
-
-
-def even_pieces(count: int, rows: int) -> Iterator[slice]:
-    """Cut rows of no matter what size into pieces of at most `rows` rows."""
-    for first in range(0, count, rows):
-        yield slice(first, min(first + rows, count))
 
 
 def column_bytes(column: pa.ChunkedArray) -> np.ndarray | int:

@@ -43,15 +43,6 @@ class Packet(NamedTuple):
     rows: bytes  # an Arrow IPC stream
 
 
-class BatchOutcome(NamedTuple):
-    """All that a micro-batch leaves behind in a bucket."""
-
-    packets: list[Packet]
-    totals: dict[str, float]
-    state: bytes
-    hottest: str | None
-
-
 class Bucket:
     """The part of an operator's work that belongs to the keys of one bucket."""
 
@@ -117,14 +108,3 @@ class Bucket:
     def hottest(self) -> str | None:
         """Return what a person is told of this bucket's keys, as JSON."""
         return None
-
-    def take(
-        self,
-        packets: Sequence[tuple[int, bytes]],
-        watermark: int | None = None,
-        digests: Sequence[bytes] = (),
-    ) -> BatchOutcome:
-        """Take the packets of one micro-batch and return all that comes out of it together."""
-        made = list(self.advance(MicroBatch(packets, watermark, digests)))
-        state = self.save()
-        return BatchOutcome(made, self.report(len(state)), state, self.hottest())

@@ -38,17 +38,10 @@ def first_difference(found: Print, wanted: Print, what: str) -> Difference | Non
                 "restart with the version that wrote it",
             )
         elif before != now:
-            was, is_now = (_written(name, value) for value in (before, now))
-            return Difference(f" with {was}", f"with {is_now}", f"{_verb(name)} {was}")
+            written = WRITTEN.get(name, f"{name}={{!r}}".format)
+            was, verb = written(before), "set" if name.startswith("spark.") else "pass"
+            return Difference(f" with {was}", f"with {written(now)}", f"{verb} {was}")
     return None
-
-
-def _written(name: str, value: Any) -> str:
-    return WRITTEN[name](value) if name in WRITTEN else f"{name}={value!r}"
-
-
-def _verb(name: str) -> str:
-    return "set" if name.startswith("spark.") else "pass"
 
 
 def _columns(before: list[list[str]], now: list[list[str]]) -> Difference | None:

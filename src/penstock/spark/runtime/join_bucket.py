@@ -7,7 +7,7 @@ by their numbers; the payloads lie in segments by these numbers.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +31,10 @@ from ..recall.keys import KeyShadow
 from ..recall.pairs import PairShadow
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
 from .archiver import CELL, Archiver, Records, archive_bytes, row_bytes
-from .arrow import as_microseconds, bundled, plain_numbers
+from .arrow import as_microseconds, concatenated, gathered, plain_numbers
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
-from .segments import LARGEST_BYTES, SEGMENT, Segment, Segments, is_sparse, make_segment
+from .segments import LARGEST_BYTES, SEGMENT, Segments, make_segment, should_rebuild
 from .sharing import TOLD, Share
 from .store import Stored
 
@@ -72,10 +72,12 @@ def counter_names(streams: int) -> list[str]:
 
 
 class New(NamedTuple):
-    """Some rows of a micro-batch."""
+    """Rows of a micro-batch, stream by stream."""
 
-    stream: int
-    segment: Segment
+    stream: np.ndarray
+    key: np.ndarray  # int64
+    time: np.ndarray  # int64
+    size: np.ndarray  # bytes of the payload
     null: np.ndarray  # bool: the key is missing
     timeless: np.ndarray  # bool: the time is; only of rows that are results nevertheless
     value: np.ndarray  # what must be near, as `Band.read` returns it; of no rows without a band
@@ -195,7 +197,7 @@ class JoinBucket(Bucket):
         """Take the packets of one micro-batch and return those of the results."""
         after = self._take_share(batch.digests)
         for part in self._results(batch):
-            if part.are_matches:
+            if (part.rows[0] >= 0).all():  # and it is no row without a partner
                 self._note_matches(part)
             if part.packet is not None:
                 yield part.packet
@@ -311,15 +313,8 @@ class JoinBucket(Bucket):
         """Push the new rows, and return the results in parts as they are found."""
         first = self.join.next_row
         new = self._read(batch)
-        stream = np.repeat([each.stream for each in new], [len(each.null) for each in new])
-        key = _joined([each.segment.columns["key"] for each in new])
-        time = _joined([each.segment.columns["time"] for each in new])
-        if self.band is not None:
-            key = self.band.keys(key, _joined([each.value for each in new]))
-        size = _joined([each.segment.size for each in new])
-        keyless = _joined([each.null for each in new]).astype(bool)
-        timeless = _joined([each.timeless for each in new]).astype(bool)
-        null = keyless | timeless
+        key = new.key if self.band is None else self.band.keys(new.key, new.value)
+        stream, time, null = new.stream, new.time, new.null | new.timeless
         if self.shadow is not None:
             late = self._late_until
             rows = np.flatnonzero(~null if late is None else ~null & (time > late))
@@ -331,27 +326,27 @@ class JoinBucket(Bucket):
             key,
             time,
             null=null if null.any() else None,
-            size=self._sizes(size) if self.plan.in_bytes else None,
+            size=self._sizes(new.size) if self.plan.in_bytes else None,
             pairs=True,
         )
-        absent = Absent(np.flatnonzero(keyless) + first, np.flatnonzero(timeless) + first)
+        absent = Absent(np.flatnonzero(new.null) + first, np.flatnonzero(new.timeless) + first)
         for found, joined in parts:
             yield from gather(self.plan, self.rows, found, joined, self.silent, absent)
 
-    def _read(self, batch: MicroBatch) -> list[New]:
+    def _read(self, batch: MicroBatch) -> New:
         """Put the new rows into segments, and return them stream by stream."""
-        first, new = self.join.next_row, []
+        none, flags = np.zeros(0, np.int64), np.zeros(0, bool)
+        first, new = self.join.next_row, [New(none, none, none, none, flags, flags, none)]
+        preserved = PRESERVED.get(self.plan.how, (False,) * len(self.plan.inputs))
         for stream, source in enumerate(self.plan.inputs):
             tables = batch.tables(stream)
-            if not preserves(self.plan, stream):
+            if not preserved[stream]:  # a row without a partner is no result
                 tables = [self._without_null_times(source, table) for table in tables]
-            for table in bundled(tables, SEGMENT, LARGEST_BYTES):
-                rows = self._read_rows(stream, source, table, first)
-                if len(rows.null):
-                    self.rows[stream].add(rows.segment)
-                    new.append(rows)
-                    first += len(rows.null)
-        return new
+            batches = concatenated(tables).to_batches() if tables else []
+            for some in filter(None, gathered(batches, SEGMENT, LARGEST_BYTES)):
+                new.append(self._read_rows(stream, source, pa.Table.from_batches(some), first))
+                first += len(new[-1].key)
+        return New(*map(np.concatenate, zip(*new, strict=True)))
 
     def _read_rows(self, stream: int, source: Input, table: pa.Table, first: int) -> New:
         """Return rows as they come in packets, numbered from `first` on."""
@@ -376,7 +371,10 @@ class JoinBucket(Bucket):
             columns["place"] = np.zeros(len(null), np.int64)  # known once they are taken
             if self.band is not None:
                 columns[CELL] = self.band.keys(columns["key"], value)[:, 0]
-        return New(stream, make_segment(first, payload, columns), null, timeless, value)
+        segment = make_segment(first, payload, columns)
+        self.rows[stream].add(segment)
+        key, time = columns["key"], columns["time"]
+        return New(np.full(len(key), stream), key, time, segment.size, null, timeless, value)
 
     def _without_null_times(self, source: Input, table: pa.Table) -> pa.Table:
         column = table.column(source.time)
@@ -390,18 +388,10 @@ class JoinBucket(Bucket):
         watermark, reach = self.watermark, self.plan.reach
         if watermark is not None and reach is not None and self.plan.budget is None:
             for held, far in zip(self.rows, reach, strict=True):
-                held.drop(partial(_is_before, watermark - SLACK - max(0, far)))
-        if is_sparse(sum(map(len, self.rows)), self.join.held) or self._is_heavy:
+                last = watermark - SLACK - max(0, far)
+                held.drop(lambda part, last=last: part.newest <= last)
+        if should_rebuild(self.rows, self.join, self.allowed if self.plan.in_bytes else None):
             self._rebuild()
-
-    @property
-    def _is_heavy(self) -> bool:
-        """Tell whether the payloads of dead rows take more than a fourth of a budget in bytes."""
-        if self.allowed is None or not self.plan.in_bytes:
-            return False
-        _, _, charge, fixed = self.join.footprint
-        live = self.join.used - fixed - charge * self.join.held
-        return sum(held.nbytes for held in self.rows) - live > self.allowed // 4
 
     def _rebuild(self) -> None:
         """Keep the rows that the engine holds, numbered anew."""
@@ -515,20 +505,6 @@ def told_sums(
     if plan.match == FIRST or plan.how in (SEMI, ANTI):
         return of_rows[0], [of_rows[0], unknown]
     return shadow.sums(), of_rows
-
-
-def preserves(plan: JoinPlan, stream: int) -> bool:
-    """Tell whether rows of a stream are results also without a partner."""
-    return stream < 2 and PRESERVED.get(plan.how, (False, False))[stream]
-
-
-def _is_before(last: int, part: Segment) -> bool:
-    """Tell whether no row of a segment is later."""
-    return part.newest <= last
-
-
-def _joined(columns: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
 def _part(plan: JoinPlan, number: int) -> int:

@@ -25,7 +25,7 @@ from ..frames import Input
 from ..plan import LookupPlan
 from .arrow import BYTES, ROWS, equal, pieces, row_bytes, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
-from .segments import Segments, is_sparse, make_segment
+from .segments import Segments, make_segment, should_rebuild
 from .store import Stored, decode, encode
 
 EVENTS, CHANGES = 0, 1  # the sides that packets come from
@@ -125,7 +125,7 @@ class LookupBucket(Bucket):
         self.cache = plan.engine(number)
         self.rows = Segments()  # one row per key; of a key that the relation lacks it is null
         self.next_row = 0
-        self.row_of = np.zeros(0, np.int64)  # by slot of the engine
+        self.row_of = np.zeros(1, np.int64)  # by slot of the engine; for slot -1 it means nothing
         self.time = 0  # microseconds: when the present piece of work began
         self.open(state)
 
@@ -152,10 +152,6 @@ class LookupBucket(Bucket):
         if most > len(self.row_of):
             self.row_of = np.concatenate([self.row_of, np.zeros(most, np.int64)])
         self.row_of[slots] = rows
-
-    def _rows_of(self, slots: np.ndarray) -> np.ndarray:
-        """Return the row of each slot; that of slot -1 means nothing."""
-        return self.row_of[slots] if len(self.row_of) else np.zeros(len(slots), np.int64)
 
     def advance(self, batch: MicroBatch) -> Iterator[Packet]:
         """Take changes first, then the events in their order."""
@@ -186,17 +182,9 @@ class LookupBucket(Bucket):
         slots = self.cache.find(events.different)
         self._place(slots[slots >= 0], at[slots >= 0])
         yield from self._packets(events, row, found)
-        if is_sparse(len(self.rows), self.cache.held) or self._is_heavy:
+        budget = self.plan.share(self.number) if self.plan.in_bytes else None
+        if should_rebuild([self.rows], self.cache, budget, BESIDE):
             self._rebuild(self.cache.slots)
-
-    @property
-    def _is_heavy(self) -> bool:
-        """Tell whether rows that are not cached any more take a fourth of a budget in bytes."""
-        if not self.plan.in_bytes:
-            return False
-        _, _, charge, fixed = self.cache.footprint
-        live = self.cache.used - fixed - (charge + BESIDE) * self.cache.held
-        return self.rows.nbytes - live > self.plan.share(self.number) // 4
 
     def _expire(self) -> None:
         """Discard what has become too old."""
@@ -207,7 +195,7 @@ class LookupBucket(Bucket):
             if len(old):
                 keys = held.columns["key"][old]
                 slots = self.cache.find(keys)
-                mine = (slots >= 0) & (held.at(self._rows_of(slots)) == old)
+                mine = (slots >= 0) & (held.at(self.row_of[slots]) == old)
                 self.totals["expired"] += int(self.cache.discard(keys[mine]).sum())
         self.rows.drop(lambda part: bool(self._is_old(part.columns["sent"]).all()))
 
@@ -229,7 +217,7 @@ class LookupBucket(Bucket):
     def _gather(self, events: Events) -> np.ndarray:
         """Return the row of each different key, fetched where it is not cached."""
         slots = self.cache.find(events.different)
-        at = self._rows_of(slots)
+        at = self.row_of[slots]
         missing = np.flatnonzero(slots < 0)
         at[missing] = self._ask(events, events.first[missing])
         cached = np.flatnonzero(slots >= 0)
@@ -345,7 +333,7 @@ class LookupBucket(Bucket):
 
     def _rebuild(self, slots: np.ndarray) -> None:
         """Keep the rows of some slots only, in this order, numbered anew."""
-        self.rows.rebuild(self._rows_of(slots))
+        self.rows.rebuild(self.row_of[slots])
         self.next_row = len(slots)
         self._place(slots, np.arange(len(slots)))
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ...errors import BadInput
 from ..frames import Input, Output, shared_keys
 from ..plan import JoinPlan
-from .arrow import BYTES, ROWS, equal, even_pieces, pieces, to_ipc
+from .arrow import BYTES, ROWS, equal, pieces, to_ipc
 from .bucket import Packet
 from .segments import Segments
 
@@ -30,11 +30,6 @@ class Results(NamedTuple):
     join: int
     rows: np.ndarray  # int64[n, legs]: the numbers of their rows; in all or none of a column -1
     packet: Packet | None  # None while micro-batches are replayed, or where pairs are no results
-
-    @property
-    def are_matches(self) -> bool:
-        """Whether these are rows that match, and not rows without a partner."""
-        return bool((self.rows[0] >= 0).all())
 
 
 def gather(
@@ -80,7 +75,7 @@ def _pieces(
     ]
     largest = sum(held.largest + BESIDE for _, held in legs)
     if min(len(rows), ROWS) * largest <= BYTES:
-        return even_pieces(len(rows), ROWS)
+        return (slice(first, first + ROWS) for first in range(0, len(rows), ROWS))
     sizes = np.full(len(rows), BESIDE * len(legs))
     for leg, held in legs:
         sizes += held.values("size", rows[:, leg])

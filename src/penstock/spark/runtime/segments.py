@@ -9,6 +9,7 @@ In the long run nothing here costs more than the rows that come and those that a
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -182,9 +183,20 @@ class Segments:
         self.parts = rebuilt
 
 
-def is_sparse(rows: int, live: int) -> bool:
-    """Tell whether segments with so many rows, some of them live, should be rebuilt."""
-    return rows > SLACK * live + FREE
+def should_rebuild(
+    streams: Sequence[Segments], engine: Any, budget: int | None, beside: int = 0
+) -> bool:
+    """Tell whether too few rows are held by the engine, which has a budget in bytes if one is said.
+
+    Payloads of others may then take a fourth of it; `beside` are bytes for each row held.
+    """
+    if sum(map(len, streams)) > SLACK * engine.held + FREE:
+        return True
+    if budget is None:
+        return False
+    _, _, charge, fixed = engine.footprint
+    live = engine.used - fixed - (charge + beside) * engine.held
+    return bool(sum(held.nbytes for held in streams) - live > budget // 4)
 
 
 def _can_merge(parts: list[Segment]) -> bool:

@@ -42,7 +42,8 @@ def encode(stored: Stored) -> bytes:
     arrays, offset = [], 0
     for name, array in stored.arrays.items():
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data  # nothing is copied
-        arrays.append([name, _dtype(array.dtype), list(array.shape), offset, len(data)])
+        kind = array.dtype.descr if array.dtype.names else array.dtype.str
+        arrays.append([name, kind, list(array.shape), offset, len(data)])
         parts.append(data)
         offset += len(data)
     tables = []
@@ -51,14 +52,8 @@ def encode(stored: Stored) -> bytes:
         tables.append([offset, len(packet)])
         parts.append(packet)
         offset += len(packet)
-    header = json.dumps(
-        {
-            "fingerprint": stored.fingerprint,
-            "arrays": arrays,
-            "payloads": tables,
-            "totals": stored.totals,
-        }
-    ).encode()
+    said = {"fingerprint": stored.fingerprint, "arrays": arrays, "payloads": tables}
+    header = json.dumps(said | {"totals": stored.totals}).encode()
     return seal(header, parts)
 
 
@@ -93,10 +88,6 @@ def decode(blob: bytes) -> Stored:
     }
     payloads = [from_ipc(body[at : at + size]) for at, size in header["payloads"]]
     return Stored(header["fingerprint"], arrays, payloads, header["totals"])
-
-
-def _dtype(dtype: np.dtype) -> Any:
-    return dtype.descr if dtype.names else dtype.str
 
 
 def _from_text(kind: Any) -> np.dtype:

@@ -17,7 +17,7 @@ from ...precision.rule import Costs
 from ...precision.thinning import KINDS, Refreshes, Thinner
 from ..frames import Input
 from ..plan import Placed
-from .arrow import BYTES, ROWS, as_microseconds, column_bytes, pieces, to_ipc
+from .arrow import BYTES, ROWS, as_microseconds, pieces, row_bytes, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
 from .kernels import Kernels, is_local
 from .store import Stored
@@ -193,45 +193,33 @@ def to_packets(plan: ThinPlan, sides: list[Side], found: Refreshes) -> Iterator[
     """Return refreshes as rows: key, time, low, high, kind, cost."""
     if not len(found.row):
         return
-    keys = _key_columns(plan.readings, sides)
-    sizes = np.full(len(found.row), FIXED)
-    for column in keys:
-        each = column_bytes(column)
-        sizes += each if isinstance(each, int) else each[found.row]
-    for piece in pieces(sizes, ROWS, BYTES):
+    keys = _keys(plan.readings, sides)
+    sizes = FIXED + row_bytes(keys, len(keys))
+    for piece in pieces(sizes[found.row], ROWS, BYTES):
         some = Refreshes(*(array[piece] for array in found))
         yield Packet(0, to_ipc(_table(plan, keys, some)))
 
 
-def _table(plan: ThinPlan, keys: list[pa.ChunkedArray], found: Refreshes) -> pa.Table:
-    source = plan.readings
-    rows = pa.array(found.row)
-    columns: dict[str, Any] = {
-        name: column.take(rows) for name, column in zip(source.keys, keys, strict=True)
-    }
-    columns[str(source.time)] = source.timestamps(found.time)
+def _table(plan: ThinPlan, keys: pa.Table, found: Refreshes) -> pa.Table:
     cost = np.full(len(KINDS), plan.costs.value)
     cost[KINDS.index("asked")] = plan.costs.query
-    return pa.table(
-        columns
-        | {
-            LOW: found.low,
-            HIGH: found.high,
-            KIND: pc.take(pa.array(KINDS), pa.array(found.why)),
-            COST: cost[found.why],
-        }
-    )
+    made = keys.take(pa.array(found.row))
+    made = made.append_column(str(plan.readings.time), [plan.readings.timestamps(found.time)])
+    for name, values in ((LOW, found.low), (HIGH, found.high)):
+        made = made.append_column(name, [values])
+    made = made.append_column(KIND, [pc.take(pa.array(KINDS), pa.array(found.why))])
+    return made.append_column(COST, [cost[found.why]])
 
 
-def _key_columns(source: Input, sides: list[Side]) -> list[pa.ChunkedArray]:
+def _keys(source: Input, sides: list[Side]) -> pa.Table:
     """Return the key columns of all readings, then those of the queries."""
     if source.exact:
-        return [source.whole_key(pa.chunked_array([side.key for side in sides]))]
-    some = [side for side in sides if side.columns]
-    return [
-        pa.chunked_array([chunk for side in some for chunk in side.columns[place].chunks])
-        for place in range(len(source.keys))
-    ]
+        columns = [source.whole_key(pa.chunked_array([side.key for side in sides]))]
+    else:
+        some = [side.columns for side in sides if side.columns]
+        both = zip(*some, strict=True)
+        columns = [pa.chunked_array([c for part in each for c in part.chunks]) for each in both]
+    return pa.table(columns, list(source.keys))
 
 
 def thin_kernels(plan: ThinPlan, session: Any) -> Kernels:

@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from itertools import permutations
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -20,15 +21,16 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ..errors import BadInput, BadState
+from ...errors import BadInput, BadState
+from ..frames import Output, arrow_schema, fields_of, shared_keys
+from ..observe import ADDED
+from ..plan import JoinPlan
+from ..runtime.archiver import ARCHIVE
+from ..runtime.packets import unpack_as
+from ..session import uses_wide_types
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .frames import Output, arrow_schema, shared_keys
-from .observe import ADDED
-from .plan import JoinPlan
-from .runtime.archiver import ARCHIVE
-from .runtime.packets import unpack_as
-from .session import uses_wide_types
 
+SIDES = ("left", "right")
 INPUTS = "inputs"  # in place of a path: what is missed is found from the inputs, which are kept
 HELD_BY = "_penstock_archived"  # the attribute of a joined frame that `write` looks for
 INFO = "_join.json"
@@ -68,9 +70,13 @@ class Info:
     @property
     def columns(self) -> T.StructType:
         """The type of the results."""
-        sides = [self.type[side].dataType for side in ("left", "right")]
-        found = [(new, sides[stream][name].dataType) for stream, name, new in self.output]  # type: ignore[index]
-        return T.StructType([T.StructField(new, kind) for new, kind in found])
+        return fields_of({new: self.kind(SIDES[at], name) for at, name, new in self.output})
+
+    def kind(self, side: str, name: str) -> T.DataType:
+        """Return the type of a column of one side."""
+        columns: Any = self.type[side].dataType
+        kind: T.DataType = columns[name].dataType
+        return kind
 
     def encode(self) -> str:
         """Return this as text."""
@@ -102,8 +108,16 @@ class Archived:
     path: str
 
 
+@dataclass(frozen=True)
+class Held:
+    """What `join` leaves for `write`."""
+
+    path: Path | None  # of the archive, where it is known
+    made: Callable[[str], Archived]
+
+
 def hold_back(joined: Archived) -> DataFrame:
-    """Return results that can be looked at and are read by `write` only.
+    """Return results that can be looked at.
 
     A query that writes them in another way fails: it would lose what is missed.
     """
@@ -115,15 +129,7 @@ def hold_back(joined: Archived) -> DataFrame:
         )
         yield from batches
 
-    frame = joined.packets.mapInArrow(refuse, joined.results)
-    setattr(frame, HELD_BY, joined)
-    return frame
-
-
-def let_archive(frame: DataFrame, archived: Callable[[Path], Archived]) -> DataFrame:
-    """Return a joined frame of which `write` can make one with an archive."""
-    setattr(frame, HELD_BY, archived)
-    return frame
+    return joined.packets.mapInArrow(refuse, joined.results)
 
 
 def records_type(inputs: tuple[T.StructType, ...], stored: bool = False) -> T.StructType:
@@ -133,10 +139,10 @@ def records_type(inputs: tuple[T.StructType, ...], stored: bool = False) -> T.St
     tells which columns there are without reading them; it is null where there are none.
     """
     number, flag, long = T.IntegerType(), T.BooleanType(), T.LongType()
-    fields: list[tuple[str, T.DataType]] = [("batch", number), ("side", number)] if stored else []
-    fields += [("bucket", number), ("place", long), ("last", long)]
-    fields += [("alone", number if stored else flag), ("left", inputs[0]), ("right", inputs[1])]
-    return T.StructType([T.StructField(name, kind) for name, kind in fields]).toNullable()
+    kinds: dict[str, T.DataType] = {"batch": number, "side": number} if stored else {}
+    kinds |= {"bucket": number, "place": long, "last": long}
+    kinds |= {"alone": number if stored else flag, "left": inputs[0], "right": inputs[1]}
+    return fields_of(kinds).toNullable()
 
 
 def missing(found: dict[str, Any], added: int) -> tuple[float | None, ...]:
@@ -201,8 +207,7 @@ class Sink:
     """What becomes of one micro-batch."""
 
     archive: str
-    results: str
-    checkpoint: str
+    info: Info
     records: T.StructType
     columns: T.StructType
     wide: bool
@@ -211,7 +216,7 @@ class Sink:
     def __call__(self, packets: DataFrame, number: int) -> None:
         """Write a micro-batch, or write it again."""
         session = packets.sparkSession
-        results, archive = Folders(session, self.results), Folders(session, self.archive)
+        results, archive = Folders(session, self.info.results), Folders(session, self.archive)
         if self.debt.inputs:
             results.publish(self._unpacked(packets, self.columns), f"batch={number}")
         else:
@@ -238,7 +243,7 @@ class Sink:
                         "alone": F.when(F.col("alone"), F.lit(number)),
                     }
                 )
-                time = watermark_of(Folders(packets.sparkSession, self.checkpoint), number)
+                time = watermark_of(Folders(packets.sparkSession, self.info.checkpoint), number)
                 beside = {WATERMARK: str(time)}
                 archive.publish(rows, f"batch-{number}", beside, **COMPACT)
             else:
@@ -275,32 +280,32 @@ def write(
     The file systems must be able to move a folder in one step, as local ones, HDFS and ABFS are.
     Archive and results must be new folders, or those of the same join with the same checkpoint.
     """
-    held = _archived(joined, archive)
+    held = _held(joined, archive)
     session, plan = joined.sparkSession, held.plan
     out = Folders(session, os.fspath(results))
     where = checkpoint if checkpoint is not None else plan.checkpoint
     state = out.within("_checkpoint") if where is None else Folders(session, os.fspath(where))
     kept = out.within(KEPT_IN) if held.path == INPUTS else Folders(session, held.path)
     assert plan.within is not None
-    low, high = plan.within if isinstance(plan.within, tuple) else (-plan.within, plan.within)
+    left, right = plan.inputs
     info = Info(
         plan.how,
-        (low, high),
+        plan.within if isinstance(plan.within, tuple) else (-plan.within, plan.within),
         tuple(source.keys for source in plan.inputs),
         tuple(str(source.time) for source in plan.inputs),
         plan.output[0],
-        tuple(sorted(shared_keys(*plan.inputs))),
+        tuple(sorted(shared_keys(left, right))),
         plan.behind,
         records_type(held.inputs, stored=True).json(),
         out.root,
         state.root,
         held.path == INPUTS,
-        None if plan.near is None else (*_near_names(plan), plan.near),
+        None if plan.near is None else (str(left.near), str(right.near), plan.near),
     )
     _check(info, kept, out, state)
     debt = Debt(info.inputs)
     records, wide = records_type(held.inputs), uses_wide_types(session)
-    sink = Sink(kept.root, info.results, info.checkpoint, records, held.results, wide, debt)
+    sink = Sink(kept.root, info, records, held.results, wide, debt)
     query = held.packets.writeStream.foreachBatch(sink)
     query = query.option("checkpointLocation", info.checkpoint).outputMode("append")
     query = query.queryName(name) if name else query
@@ -310,47 +315,37 @@ def write(
     return started
 
 
-def _near_names(plan: JoinPlan) -> tuple[str, str]:
-    left, right = (str(source.near) for source in plan.inputs)
-    return left, right
-
-
-def _archived(joined: DataFrame, archive: Path | None) -> Archived:
+def _held(joined: DataFrame, archive: Path | None) -> Archived:
     """Return what `join` has left for `write`, with the archive that was given there or here."""
-    held = getattr(joined, HELD_BY, None)
+    held: Held | None = getattr(joined, HELD_BY, None)
     if held is None:
         raise BadInput(
             "write takes what join of two streams returned, as it is; change the frames before the "
             "join, or the results after they are written"
         )
-    if isinstance(held, Archived):
-        if archive is not None and os.fspath(archive) != held.path:
-            raise BadInput(
-                f"join was given archive={held.path!r} and write archive={os.fspath(archive)!r}; "
-                "give it to one of them"
-            )
-        return held
-    if archive is None:
+    given = [os.fspath(each) for each in (held.path, archive) if each is not None]
+    if len({*given}) > 1:
+        raise BadInput(
+            f"join was given archive={given[0]!r} and write archive={given[1]!r}; give it to one "
+            "of them"
+        )
+    if not given:
         raise BadInput(
             "write needs an archive: pass archive='/path', to join or to write, or "
             "archive='inputs' where the inputs are kept; without one use writeStream"
         )
-    made = held(archive)
-    assert isinstance(made, Archived)
-    return made
+    return held.made(given[0])
 
 
 def _check(info: Info, archive: Folders, results: Folders, checkpoint: Folders) -> None:
     """Refuse folders that hold something else, or each other where that would be read."""
-    for one in (archive, results, checkpoint):
-        for other in (archive, results, checkpoint):
-            inner = one.root.removeprefix(f"{other.root}/")
-            is_read = inner != one.root and inner[0] not in "_."
-            if one is not other and (one.root == other.root or is_read):
-                raise BadInput(
-                    f"{one.root} is in {other.root}, whose files would be mixed with it; pass "
-                    "another folder for results=, archive= or checkpoint="
-                )
+    for one, other in permutations((archive.root, results.root, checkpoint.root), 2):
+        inner = one.removeprefix(f"{other}/")
+        if one == other or (inner != one and inner[0] not in "_."):  # and so it would be read
+            raise BadInput(
+                f"{one} is in {other}, whose files would be mixed with it; pass another folder for "
+                "results=, archive= or checkpoint="
+            )
     taken = [name for name in info.columns.names if name.lower() in TAKEN]
     if taken:
         raise BadInput(

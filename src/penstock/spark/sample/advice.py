@@ -13,18 +13,18 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ..advisor import advise as advising
-from ..advisor import draw
-from ..advisor.advice import Advice, Streams
-from ..advisor.draw import KeyTable, Split, Stretch
-from ..advisor.sample import FINE, join_sample, live_by_bins, live_rows, lookup_sample
-from ..errors import BadInput
-from ..kernel.durations import microseconds
-from ..kernel.gains import PAIRS
-from ..kernel.policy import CACHING, JOINING
-from ..simulate.scenario import refuse_join_options
-from .checks import Span, whole
-from .frames import Names, as_names, check_frame, check_same_types, read_input, refuse_stream
+from ...advisor import advise as advising
+from ...advisor import draw
+from ...advisor.advice import Advice, Streams
+from ...advisor.draw import KeyTable, Split, Stretch
+from ...advisor.sample import FINE, join_sample, live_by_bins, live_rows, lookup_sample
+from ...errors import BadInput
+from ...kernel.durations import microseconds
+from ...kernel.gains import PAIRS
+from ...kernel.policy import CACHING, JOINING
+from ...simulate.scenario import refuse_join_options
+from ..checks import Span, whole
+from ..frames import Names, as_names, check_frame, check_same_types, read_input, refuse_stream
 from .keyed import KEY, TIME, keyed_rows
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]

@@ -26,18 +26,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..engine.join_options import ANTI, INNER, PRESERVED, SEMI
-from ..errors import BadInput
-from .archive import ADDED_BY, KEPT_IN, WATERMARK, Info, Path, added_upto, missing, read_info
+from ...engine.join_options import ANTI, INNER, PRESERVED, SEMI
+from ...errors import BadInput
+from ..frames import check_frame, micros, quote
+from ..join import join
+from ..metrics import Metrics
+from ..near import Near, are_near, cell_of, near_span
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .frames import check_frame, quote
-from .join import join
-from .keyed import EPOCH
-from .metrics import Metrics
-from .near import Near, are_near, cell_of, near_span
+from .write import ADDED_BY, KEPT_IN, SIDES, WATERMARK, Info, Path, added_upto, missing, read_info
 
 CHANGE = "change"  # the column that says whether a row is added or taken away
-SIDES = ("left", "right")
 CELL, CELLS = 4, ("bucket", "cell")  # windows in a cell of time, and what rows that meet share
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 ROUND_BYTES = 256 << 20  # of an archive, for each file of what is kept of it
@@ -133,11 +131,11 @@ class Archive:
 
     def records(self, upto: int) -> DataFrame:
         """Return all records up to a micro-batch."""
-        paths = [] if self.info.inputs else map(self.folders.path, self.folder_names(upto))
-        found = list(paths)
-        if not found:
+        names = [] if self.info.inputs else self.folder_names(upto)
+        if not names:
             return self.session.createDataFrame([], self.info.type)
-        return self.session.read.schema(self.info.type).parquet(*found)
+        read = self.session.read.schema(self.info.type)
+        return read.parquet(*map(self.folders.path, names))
 
     def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
         """Return the rows of a side, of some time on, with all that is known of them."""
@@ -149,9 +147,7 @@ class Archive:
         )
         rows = records.where(F.col("side") == SIDES.index(side))
         if since is not None:
-            name = self.info.times[SIDES.index(side)]
-            kind = self.info.type[side].dataType[name].dataType  # type: ignore[index]
-            rows = rows.where(_from(f"{side}.{quote(name)}", kind, since))
+            rows = rows.where(_from(*self._time(side), since))
         # Of most rows nothing more is told: what is told fits into memory, and sorting costs most.
         rows = rows.join(later.hint("shuffle_hash"), row == F.col("row"), "left")
         told = {name: F.coalesce(f"{name}_", name) for name in ("last", "alone")}
@@ -159,8 +155,12 @@ class Archive:
 
     def time(self, side: str) -> Column:
         """Return the time of the rows of a side in microseconds."""
+        return micros(*self._time(side))
+
+    def _time(self, side: str) -> tuple[str, T.DataType]:
+        """Return the column of the time of a side, and its type."""
         name = self.info.times[SIDES.index(side)]
-        return micros(f"{side}.{quote(name)}", self.info.type[side].dataType[name].dataType)  # type: ignore[index]
+        return f"{side}.{quote(name)}", self.info.kind(side, name)
 
     def watermark(self, batch: int) -> int:
         """Return the time in microseconds up to which no row comes any more after a micro-batch."""
@@ -201,13 +201,6 @@ class Archive:
 def appended(upto: int) -> str:
     """Return the name of the folder of results that a step has appended."""
     return f"batch={-1 - upto}"
-
-
-def micros(name: str, kind: T.DataType) -> Column:
-    """Return a time as microseconds; one without a zone is read as UTC."""
-    if isinstance(kind, T.TimestampNTZType):
-        return F.expr(f"timestampdiff(MICROSECOND, {EPOCH}, {name})")
-    return F.unix_micros(F.col(name))
 
 
 def reconcile(
@@ -259,11 +252,7 @@ def reconcile(
     reached = mine.done if mine.info.inputs else mine.watermark(mine.done)
     when = START + reached * MICRO if reached > 0 else None
     none = session.createDataFrame([], mine.changes)
-    return Reconciled(mine.done, when, reduce(_both, made, none))
-
-
-def _both(one: DataFrame, other: DataFrame) -> DataFrame:
-    return one.unionAll(other)
+    return Reconciled(mine.done, when, reduce(DataFrame.unionAll, made, none))
 
 
 def _read_time(until: Any) -> int:
@@ -319,7 +308,7 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
     with ThreadPoolExecutor(1) as pool:
         kept = pool.submit(inheritable_thread_target(_keep), mine, upto, base)
         added = added_upto(mine.folders, mine.done) + _correct(mine, step, inputs)
-        mine.folders.write_text(f"{ADDED_BY}{upto}", str(added))
+        mine.folders.claim(f"{ADDED_BY}{upto}", str(added))
         mine.folders.place_once(kept.result(), base)
     for name in (*mine.folder_names(upto), f"_claim-{mine.done}", f"{ADDED_BY}{mine.done}"):
         mine.folders.remove(name)
@@ -353,7 +342,8 @@ def _keep(mine: Archive, upto: int, base: str) -> str:
     age = (0 if mine.info.inputs else mine.watermark(upto)) - max(0, high) - max(0, -low) - SLACK
     is_empty = mine.info.inputs or not mine.folder_names(upto)
     files = 1 if is_empty else 1 + _size(mine.records(upto)) // ROUND_BYTES
-    rows = reduce(_both, (mine.rows(upto, side, age) for side in SIDES)).repartition(files)
+    both = (mine.rows(upto, side, age) for side in SIDES)
+    rows = reduce(DataFrame.unionAll, both).repartition(files)
     beside = {} if mine.info.inputs else {WATERMARK: str(mine.told_watermark(upto))}
     return mine.folders.stage(rows, base, beside, **COMPACT)
 
@@ -381,7 +371,7 @@ def _corrections(mine: Archive, upto: int) -> DataFrame:
             sign = "+" if how == SEMI else "-"
             rows = rows.where(F.col("when") > done)
             changes.append(_results(mine.info, rows, sign, (side,)))
-    return reduce(_both, changes)
+    return reduce(DataFrame.unionAll, changes)
 
 
 def _missed(mine: Archive, upto: int) -> DataFrame:
@@ -427,8 +417,7 @@ def _compared_value(info: Info, side: str) -> tuple[Column, T.DataType, int | fl
     """Return what must be near in a band join: of a side, its type, and how near."""
     assert info.near is not None
     name, near = info.near[SIDES.index(side)], info.near[2]
-    kind = info.type[side].dataType[name].dataType  # type: ignore[index]
-    return F.col(f"{side}.{quote(str(name))}"), kind, near
+    return F.col(f"{side}.{quote(str(name))}"), info.kind(side, str(name)), near
 
 
 def _side(mine: Archive, upto: int, side: str) -> DataFrame:
@@ -444,8 +433,8 @@ def _results(info: Info, rows: DataFrame, sign: str, sides: tuple[str, ...]) -> 
         side = SIDES[stream]
         if side not in sides and name in info.shared:
             side = sides[0]
-        kind = info.type[SIDES[stream]].dataType[name].dataType  # type: ignore[index]
-        value = F.col(f"{side}.{quote(name)}") if side in sides else F.lit(None).cast(kind)
+        none = F.lit(None).cast(info.kind(SIDES[stream], name))
+        value = F.col(f"{side}.{quote(name)}") if side in sides else none
         columns.append(value.alias(new))
     return rows.select(columns)
 
@@ -466,7 +455,9 @@ def _compared(mine: Archive, upto: int, inputs: tuple[DataFrame, ...]) -> DataFr
         kind: Any = info.type[side].dataType
         known = {name: f"{side}_{number}" for number, name in enumerate(kind.names)}
         time = info.times[SIDES.index(side)]
-        frame = frame.where(_between(time, kind[time].dataType, since, upto))
+        frame = frame.where(~_from(quote(time), kind[time].dataType, upto + 1))
+        if since is not None:  # Spark skips files and parts of them by that
+            frame = frame.where(_from(quote(time), kind[time].dataType, since))
         frames.append(frame.toDF(*known.values()))
         names.append(known)
     on = {names[0][a]: names[1][b] for a, b in zip(*info.keys, strict=True)}
@@ -477,7 +468,7 @@ def _compared(mine: Archive, upto: int, inputs: tuple[DataFrame, ...]) -> DataFr
         columns = names[0][info.near[0]], names[1][info.near[1]]
         near = {columns: near_span(*_compared_value(info, SIDES[0])[1:])}
     exact = join(frames[0], frames[1], on, time=times, within=span, near=near, how=info.how)
-    exact = exact.select(*(value.alias(new) for value, new in _output(info, names)))
+    exact = exact.select(*_output(info, names))
     due = F.greatest(*_times(info), F.lit(None)) + margin  # of the times that are there
     is_new = due <= upto if mine.done < 0 else (due > mine.done) & (due <= upto)
     exact, found = exact.where(is_new), mine.live().where(is_new)
@@ -501,12 +492,6 @@ def _check_complete(info: Info, found: DataFrame) -> None:
         )
 
 
-def _between(name: str, kind: T.DataType, since: int | None, upto: int) -> Column:
-    """Return which times lie in a span; Spark skips files and parts of them by that."""
-    found = _from(quote(name), kind, upto + 1)
-    return ~found if since is None else _from(quote(name), kind, since) & ~found
-
-
 def _from(name: str, kind: T.DataType, micro: int) -> Column:
     """Return which times are not before some microsecond."""
     if isinstance(kind, T.TimestampNTZType):
@@ -514,13 +499,13 @@ def _from(name: str, kind: T.DataType, micro: int) -> Column:
     return F.col(name) >= F.timestamp_micros(F.lit(micro))
 
 
-def _output(info: Info, names: list[dict[str, str]]) -> Iterator[tuple[Column, str]]:
+def _output(info: Info, names: list[dict[str, str]]) -> Iterator[Column]:
     """Return where the columns of the results are in a join of frames that have other names."""
     for stream, name, new in info.output:
         value = F.col(names[stream][name])
         if name in info.shared and info.how not in (SEMI, ANTI):
             value = F.coalesce(value, F.col(names[1 - stream][name]))
-        yield value, new
+        yield value.alias(new)
 
 
 def _times(info: Info) -> list[Column]:
@@ -540,7 +525,7 @@ def settled(session: SparkSession, archive: Path) -> DataFrame:
     steps = [mine.written(upto) for upto in mine.fixes.numbers("upto=")]
     if not steps:
         return live
-    fixes = reduce(_both, [step for step in steps if step is not None])
+    fixes = reduce(DataFrame.unionAll, [step for step in steps if step is not None])
     added, taken = (fixes.where(F.col(CHANGE) == sign).drop(CHANGE) for sign in "+-")
     both = live.unionAll(added)
     return both if mine.info.how in (INNER, SEMI) else both.exceptAll(taken)

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..profile.lossy import LossyCounter, check_support, share
-from . import frames
-from .runtime.arrow import from_ipc, to_ipc
-from .runtime.packets import end_task, partition
-from .session import check_workers
+from ...profile.lossy import LossyCounter, check_support, share
+from .. import frames
+from ..runtime.arrow import from_ipc, to_ipc
+from ..runtime.packets import end_task, partition
+from ..session import check_workers
 
 SCHEMA = "place long, packet binary"
 COUNTS = ("count", "lowest", "highest")
@@ -55,12 +55,9 @@ def count(
         *(column.alias(name) for column, name in zip(columns, short, strict=True)),
     )
     packets = rows.where(F.col(ID).isNotNull()).mapInArrow(_counter(str(error)), SCHEMA)
-    schema = T.StructType(
-        [
-            *(T.StructField(s, frame.schema[k].dataType) for s, k in zip(short, keys, strict=True)),
-            *(T.StructField(name, T.LongType(), False) for name in COUNTS),
-        ]
-    )
+    kinds = {s: frame.schema[name].dataType for s, name in zip(short, keys, strict=True)}
+    counts = frames.fields_of(dict.fromkeys(COUNTS, T.LongType()), nullable=False)
+    schema = T.StructType(frames.fields_of(kinds).fields + counts.fields)
     merged = packets.groupBy().applyInArrow(_merger(str(error), str(support)), schema)
     return merged.toDF(*keys, *COUNTS)
 
@@ -112,7 +109,9 @@ def _merger(epsilon: str, support: str) -> Callable:
         packets = packets.sort_by("place")  # the shuffle brings them in any order
         for packet in packets["packet"]:
             table = from_ipc(packet.as_buffer())
-            total.merge(_unpack(table, epsilon))
+            seen = int(table.schema.metadata[SEEN.encode()])
+            counts = (table[name].to_numpy() for name in (ID, COUNT, SLACK))
+            total.merge(LossyCounter.of(Fraction(epsilon), seen, *counts))
             tables.append(table.drop_columns([COUNT, SLACK]).replace_schema_metadata())
         found = total.frequent(Fraction(support))
         known = pa.concat_tables(tables)
@@ -123,11 +122,3 @@ def _merger(epsilon: str, support: str) -> Callable:
         return rows
 
     return merge
-
-
-def _unpack(table: pa.Table, epsilon: str) -> LossyCounter:
-    return LossyCounter.of(
-        Fraction(epsilon),
-        int(table.schema.metadata[SEEN.encode()]),
-        *(table[name].to_numpy() for name in (ID, COUNT, SLACK)),
-    )

@@ -19,17 +19,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ..errors import BadInput, BadState
-from ..kernel.options import at_least
-from ..profile.popularity import fit_zipf
-from ..profile.sampled_profile import CountedKeys, describe
-from ..profile.sketch import Sketch, Survey
-from ..profile.stream_profile import Profile
-from .checks import whole
-from .frames import as_names
-from .keyed import KEY, MICRO, has_calendar, keyed_rows
-from .ordered import collected, spread_out, surveyed
-from .session import check_workers
+from ...errors import BadInput, BadState
+from ...kernel.options import at_least
+from ...profile.popularity import fit_zipf
+from ...profile.sampled_profile import CountedKeys, describe
+from ...profile.sketch import Sketch, Survey
+from ...profile.stream_profile import Profile
+from ..checks import whole
+from ..frames import as_names
+from ..session import check_workers
+from .keyed import CALENDAR, KEY, MICRO, collected, keyed_rows, spread_out, surveyed
 
 ROWS, STREAM_ROWS = 1_000_000, 250_000  # in a sample
 FEWEST = 10_000  # rows: with fewer the errors would be larger than what they are errors of
@@ -92,7 +91,7 @@ def profile(
     numbers = keyed_rows(frame, key, time)
     if h is not None:
         at_least("h", h, 1)
-    per_second = MICRO if has_calendar(frame, time) else None
+    per_second = MICRO if isinstance(frame.schema[time].dataType, CALENDAR) else None
     default = STREAM_ROWS if frame.isStreaming else ROWS
     size = default if rows is None else rows
     at_least("rows", size, FEWEST)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from ..errors import BadInput
+from ...errors import BadInput
 
 COMPACT = {"compression": "zstd", "parquet.writer.version": "v2"}  # places are nearly in order
 GLOBBED = "{}[]*?\\"  # Spark takes these in a path for a pattern
@@ -80,21 +80,18 @@ class Folders:
         staged, old = self.stage(frame, name, beside, **options), f".old-{name}"
         self.remove(old)
         self._move(name, old)
-        if not self._move(staged, name):
-            raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
+        self._place(staged, name)
         self.remove(old)
         self._clear(name)
 
-    def publish_once(
-        self, frame: DataFrame, name: str, beside: Mapping[str, str] = NOTHING, **options: str
-    ) -> None:
+    def publish_once(self, frame: DataFrame, name: str) -> None:
         """Write rows as such a folder, unless there is one of this name.
 
         Several processes may do so at once, if they write the same: one of them wins.
         """
         if not self.has(name):
             try:
-                self.place_once(self.stage(frame, name, beside, **options), name)
+                self.place_once(self.stage(frame, name), name)
             except Exception:  # the one that has won removes what the others write
                 if not self.has(name):
                     raise
@@ -102,9 +99,13 @@ class Folders:
 
     def place_once(self, staged: str, name: str) -> None:
         """Move what was staged into place, unless there is something of this name."""
-        if not self.has(name) and not self._move(staged, name):
-            raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
+        if not self.has(name):
+            self._place(staged, name)
         self._clear(name)
+
+    def _place(self, staged: str, name: str) -> None:
+        if not self._move(staged, name):
+            raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
 
     def discard(self, name: str) -> None:
         """Remove what has this name, with what attempts at writing it have left."""
@@ -146,18 +147,14 @@ class Folders:
         """Return the bytes of what has this name."""
         return int(self._files.getContentSummary(self._path(self.path(name))).getLength())
 
-    def write_text(self, name: str, text: str) -> None:
-        """Write a small file as a whole; one of this name is replaced."""
-        staged = self._write_aside(name, text)
-        self._files.delete(self._path(self.path(name)), False)
-        self._files.rename(self._path(staged), self._path(self.path(name)))
-
     def claim(self, name: str, text: str) -> str:
         """Write a small file unless there is one of this name; return what it says.
 
         Of several processes that do so at once one wins, and all are told the same.
         """
-        staged, path = self._write_aside(name, text), self.path(name)
+        aside = self._aside(name)
+        self._create(aside, text)
+        staged, path = self.path(aside), self.path(name)
         if not self.has(name):
             if self.root.startswith("file:"):  # where a file that is moved replaces another
                 with suppress(FileExistsError):
@@ -171,11 +168,6 @@ class Folders:
 
     def _local(self, path: str) -> str:
         return str(self._path(path).toUri().getPath())
-
-    def _write_aside(self, name: str, text: str) -> str:
-        staged = self._aside(name)
-        self._create(staged, text)
-        return self.path(staged)
 
     def _create(self, name: str, text: str) -> None:
         out = self._files.create(self._path(self.path(name)), True)
