@@ -224,6 +224,9 @@ def read(name: str, figures: dict[str, Any], batch: int) -> Told:
         values["in_force"] = InForce(**values["in_force"])
     if "hottest" in values:
         values["hottest"] = [(each["key"], each["share"]) for each in values["hottest"]]
-    known = {each.name for each in fields(kind)} & values.keys()
-    values = {name: values[name] for name in known}
-    return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
+    known = {each.name for each in fields(kind)}
+    told: dict[str, Any] = {}
+    for field, value in values.items():
+        if field in known:
+            told[field] = tuple(value) if isinstance(value, list) else value
+    return kind(**told)

@@ -389,7 +389,7 @@ class JoinBucket(Bucket):
         if watermark is not None and reach is not None and self.plan.budget is None:
             for held, far in zip(self.rows, reach, strict=True):
                 last = watermark - SLACK - max(0, far)
-                held.drop(lambda part, last=last: part.newest <= last)
+                held.parts = [part for part in held.parts if part.newest > last]
         if should_rebuild(self.rows, self.join, self.allowed if self.plan.in_bytes else None):
             self._rebuild()
 

@@ -190,14 +190,18 @@ class LookupBucket(Bucket):
         """Discard what has become too old."""
         if self.plan.ttl is None:
             return
+        young = []
         for held in self.rows.parts:
-            old = np.flatnonzero(self._is_old(held.columns["sent"]))
+            is_old = self._is_old(held.columns["sent"])
+            old = np.flatnonzero(is_old)
             if len(old):
                 keys = held.columns["key"][old]
                 slots = self.cache.find(keys)
                 mine = (slots >= 0) & (held.at(self.row_of[slots]) == old)
                 self.totals["expired"] += int(self.cache.discard(keys[mine]).sum())
-        self.rows.drop(lambda part: bool(self._is_old(part.columns["sent"]).all()))
+            if not is_old.all():
+                young.append(held)
+        self.rows.parts = young
 
     def heard(self) -> list[bytes]:
         """Return what the bucket learned elsewhere in this micro-batch, to replay it."""

@@ -7,7 +7,7 @@ the segments are rebuilt from the others. Small segments are merged, so that the
 In the long run nothing here costs more than the rows that come and those that are asked for.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,10 +104,6 @@ class Segments:
         """Return a NumPy column of all rows, or their sizes, in the order of their numbers."""
         columns = [part.size if name == "size" else part.columns[name] for part in self.parts]
         return np.concatenate([np.zeros(0, kind), *columns])
-
-    def drop(self, is_over: Callable[[Segment], bool]) -> None:
-        """Drop the segments whose rows have all expired."""
-        self.parts = [part for part in self.parts if not is_over(part)]
 
     def values(self, name: str, number: np.ndarray) -> np.ndarray:
         """Return the values of a NumPy column, or of `size`, of some rows."""
