@@ -57,7 +57,9 @@ def advise(
     share of the events.
 
     Parameters:
-        on, time, within: as for `join`.
+        on: as for `join`.
+        time: as for `join`.
+        within: as for `join`.
         delay: how late rows of the streams may come, for the line to paste.
         target: the share of all results (recall), or of all events (hit ratio), to be found.
         goal: what a join gets the most of, and the target counts: `pairs`, that is results, or
