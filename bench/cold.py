@@ -151,10 +151,10 @@ def main() -> None:
         print(json.dumps(found, indent=1))
         cold, warm, spark = found["cold"], found["warm"], found["spark"]
         print(
-            f"first micro-batch: cold {cold['first'] - warm['first']:+.1f} s beside warm, asked at "
-            f"most +8; warm {warm['first'] - spark['first']:+.1f} s beside Spark's own join"
+            f"first micro-batch: cold {cold['first'] - warm['first']:+.1f} s beside warm, target "
+            f"at most +8; warm {warm['first'] - spark['first']:+.1f} s beside Spark's own join"
         )
-        print(f"second by steady {cold['second'] / cold['steady']:.2f} x, asked at most 1.5")
+        print(f"second by steady {cold['second'] / cold['steady']:.2f} x, target at most 1.5")
         return
     table = Table("", "cold s", "warm s", "at most")
     found = {}
