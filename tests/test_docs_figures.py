@@ -87,14 +87,29 @@ def test_what_was_not_measured_is_an_empty_cell_and_the_best_is_bold():
     assert "An empty cell was not measured." in pictures.table(made)
 
 
-def test_a_mean_without_a_full_copy_of_the_state_says_so():
+def test_a_mean_without_a_full_copy_of_the_state_says_so_and_is_not_claimed():
     few, many = (
-        taken(record(10_000, OURS, 1.0, state_bytes=60_000_000, checkpoint_bytes=each))
+        taken(
+            record(10_000, OURS, 1.0, state_bytes=60_000_000, checkpoint_bytes=each),
+            record(10_000, ROCKS, 2.0, checkpoint_bytes=200_000_000),
+        )
         for each in (2_000_000, 100_000_000)
     )
-    assert "‡" in pictures.table(few)
-    assert "0.33 MB a micro-batch on average" in pictures.table(few)
+    assert "| 0.20 MB ‡ |" in pictures.table(few)
+    assert "the mean over more of them is larger" in pictures.table(few)
+    assert "checkpoint" not in pictures.claim(few)
+    assert "| **10 MB** |" in pictures.table(many)
     assert "‡" not in pictures.table(many)
+    assert "at most 50 % as much" in pictures.claim(many)
+
+
+def test_what_many_micro_batches_wrote_counts():
+    part, who = pictures.LONG
+    long = record(10_000, who, 1.0, part=part, checkpoint_bytes=90_000_000, window=105)
+    ours = record(10_000, OURS, 1.0, checkpoint_bytes=2_000_000)
+    made = taken(ours, long, record(10_000, ROCKS, 2.0, checkpoint_bytes=100_000_000))
+    assert "| **0.20 MB to 9.00 MB** ‡ |" in pictures.table(made)
+    assert "at most 90 % as much" in pictures.claim(made)
 
 
 @pytest.mark.parametrize(
