@@ -321,7 +321,7 @@ def scaled(joins: dict) -> tuple[str, str]:
     for each in joins.get("long", []):
         measured.append(
             f"| written for a row, {each['window']:,} rows in the window | "
-            f"{each['written'] / each['batch']:.0f} bytes: log, full copies, snapshots of RocksDB | "
+            f"{each['written'] / each['batch']:.0f} bytes: log, full copies, RocksDB's snapshots | "
             f"{each['batches']} micro-batches of {each['batch']:,} rows |"
         )
     rows, cores, payload = 600_000_000, 200, 100
@@ -345,7 +345,7 @@ def scaled(joins: dict) -> tuple[str, str]:
         "40 a second in all |",
         "",
         f"The arithmetic: memory is rows × ({memory:.0f} - 8 + {payload}) bytes; the checkpoint "
-        "gets each row twice, in the log and in a base, and up to twice more in the snapshots of "
+        "gets each row twice, in the log and in a base, and at most about as often again in the snapshots of "
         "RocksDB, with its payload, key and time.",
     ]
     return "\n".join(measured), "\n".join(worked)
