@@ -60,7 +60,8 @@ spark-tests: compiled-tests java kafka
 
 check: setup ## one policy's tests, contract and twin: make check POLICY=lru
 	@test -n "$(POLICY)" || { echo "name a policy: make check POLICY=lru" >&2; exit 2; }
-	@$(PYTEST) -m "not slow" -k "$(POLICY)" tests/policies/test_contract.py tests/policies/test_$(POLICY).py
+	@$(PYTEST) -m "not slow" -k "$(POLICY)" tests/policies/test_contract.py \
+		$(or $(wildcard tests/policies/test_$(POLICY).py),tests/policies)
 
 test-slow: setup java ## the slow tests, which take many minutes
 	@$(TEST_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow

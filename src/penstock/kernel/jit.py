@@ -62,7 +62,7 @@ SEALED = 2  # the form of the files: a hash, then what it is the hash of
 SLOW = 1.0  # seconds of compiling after which a line is logged
 _BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # to be called by compiled code only
 
-log = logging.getLogger(PACKAGE)
+log = logging.getLogger(__name__)
 
 
 def jit(function: Callable) -> Any:
