@@ -120,7 +120,7 @@ class Join(JoinMemory):
             known of each stream beforehand, for policies that use it.
         scale: int or None; default None. About how many rows will be held, where sizes do not tell.
         departures: bool; default False. In a join of two streams, every row that leaves the memory
-            is told: see the method of this name.
+            is reported: see the method of this name.
     """
 
     kind, problem = "join", JOINING
@@ -205,7 +205,7 @@ class Join(JoinMemory):
         self.late_until: int | None = None  # where others say up to which time rows come too late
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
         self._dropped = np.zeros(shape.streams, np.int64)
-        self._told = np.full(shape.streams, NEVER)  # by `advance`
+        self._elsewhere = np.full(shape.streams, NEVER)  # by `advance`
         self._start()
 
     def push(
@@ -343,7 +343,7 @@ class Join(JoinMemory):
         rows, counts, keyless = prepare(
             self.form, window, first, side, key, time, end, null, size, self._dropping
         )
-        if self.form.told and len(keyless):
+        if self.form.logs_departures and len(keyless):
             self._departures.add(np.asarray(side)[keyless], keyless + first)
         if self.tells_departures:
             self._taken = np.stack([rows.row, rows.stream])
@@ -377,12 +377,12 @@ class Join(JoinMemory):
                 if alone:
                     found[:, 1] = -1
                 yield found[:0] if alone and self.how == ANTI else found
-            if self.form.told:
+            if self.form.logs_departures:
                 self._departures.read(self._tables.gone)
                 due = self._departures.take()
                 if emit == LIST:
                     yield due
-        if self.form.told:
+        if self.form.logs_departures:
             due = self.departed().rows
             if emit == LIST:
                 yield due
@@ -434,7 +434,7 @@ class Join(JoinMemory):
         ([0, 1], [2, 3], (1, array([0, 1, 2]), array([0, 1, 1])))
         """
         self._departures.read(self._tables.gone)
-        return self._departures.tell()
+        return self._departures.report()
 
     def taken(self) -> tuple[int, np.ndarray, np.ndarray]:
         """Return what the last push took (`departures=`): rows and their streams, in that order.
@@ -570,7 +570,7 @@ class Join(JoinMemory):
 
     def _terms(self) -> dict[str, Any]:
         own: dict[str, Any] = {"layout": self.layout, "bounded": self.budget is not None}
-        own["near"] = None if self.band is None else type(self.band.near)(1)  # kernels are told
+        own["near"] = None if self.band is None else type(self.band.near)(1)  # kernels depend on it
         return super()._terms() | {name: self.options[name] for name in COMPILED} | own
 
     def _shadow(self, chosen: Configured, share: float) -> "Join":

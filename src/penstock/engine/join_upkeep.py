@@ -80,9 +80,9 @@ def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
 def compile_rebuild(policy: Policy, form: Form):
     """Return `rebuild(tables, states, live, adopt, known, spent, now)`: put restored tuples back.
 
-    `live` are their slots in the order of birth. With `adopt` the policy meets each of them as if
-    it had just been kept. Where standings are `known` they stay as they are, and the `spent` are
-    listed in this order; else they are worked out.
+    `live` are their slots in the order of arrival. With `adopt` each of them is inserted into the
+    policy as if it had just been kept. Where standings are `known` they stay as they are, and the
+    `spent` are listed in this order; else they are worked out.
     """
     lane_of, clock_of, link, _ = places(form)
     on_insert, sized = policy.on_insert, form.sized
@@ -113,9 +113,9 @@ def compile_rebuild(policy: Policy, form: Form):
 def compile_shrink(policy: Policy, form: Form):
     """Return `shrink(tables, states, live, gone, now)`: evict until every lane fits its budget.
 
-    `live` are the slots in use in the order of birth, `gone` a False for every slot. First what is
-    spent is evicted. Then the policy chooses as it would for a newcomer like the oldest tuple; if
-    it would reject that one, the oldest itself is evicted.
+    `live` are the slots in use in the order of arrival, `gone` a False for every slot. First what
+    is spent is evicted. Then the policy chooses as it would for a newcomer like the oldest tuple;
+    if it would reject that one, the oldest itself is evicted.
     """
     lane_of, _, _, _ = places(form)
     remove, spent = remover(policy, form), make_standings(form).spent

@@ -215,9 +215,9 @@ def compile_discard(policy: Policy, sized: bool = False):
 def compile_fit(policy: Policy, sized: bool = False):
     """Return `fit(tables, state, live, gone, adopt, budget)`: fit restored rows into a budget.
 
-    `live` are their slots in the order of birth, `gone` a False for every slot. With `adopt` the
-    policy meets each of them as if it had just been fetched. Then it evicts what is too much; where
-    it would rather reject a newcomer, the oldest is evicted.
+    `live` are their slots in the order of arrival, `gone` a False for every slot. With `adopt` each
+    is inserted into the policy as if it had just been fetched. Then it evicts what is too much;
+    where it would rather reject a newcomer, the oldest is evicted.
     """
     remove = _remover(policy, sized)
     on_insert, choose_victim = policy.on_insert, policy.choose_victim
@@ -254,8 +254,8 @@ def compile_cache_adoption(policy: Policy):
     """Return `adopt(tables, state, live, keys, first)` for a cache.
 
     `live` are the held slots in the order of their last uses, which are noted; the first of the
-    keys was the reference of number `first`. The policy hears of each row that is older as often as
-    it was used, then of the keys one after another.
+    keys was the reference of number `first`. The hooks are called for each older row as often
+    as it was used, then for the keys one after another.
     """
     on_arrival, on_insert, on_match = policy.on_arrival, policy.on_insert, policy.on_match
 

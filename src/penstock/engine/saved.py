@@ -3,7 +3,7 @@
 Nothing is pickled. The header is JSON, kept as bytes in an array like the rest, so that a saved
 state is one flat dictionary that any array format can hold. Of a join what can be worked out is not
 saved: deadlines that follow from the times, rows that are numbered in their order, and without a
-budget the order of birth.
+budget the order of arrival.
 """
 
 import json
@@ -141,14 +141,14 @@ def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
         del saved["held.deadline"]
     if (saved["held.row"] == by_stream(saved["held.stream"])).all():
         del saved["held.row"]
-    if join.chosen.policy is KEEP_ALL:  # nothing remembers births: the order of rows tells all
+    if join.chosen.policy is KEEP_ALL:  # nothing depends on it but the order of rows
         del saved["held.born"]
     if join.form.rows:
         saved["held.standing"] = tables.held.standing[live]
         born = tables.held.at["born"]
         saved["spent"] = np.searchsorted(born[live], born[_spent(tables)])
     saved["matched"] = np.packbits(tables.held.at["matched"][live])
-    if join.form.told:
+    if join.form.logs_departures:
         join._departures.read(tables.gone)
         saved["due"] = join._departures.due.copy()
     if join.tells_departures:
@@ -200,8 +200,8 @@ def _totals(join: "Join") -> dict[str, np.ndarray]:
     """Return the arrays in which a join counts and tells the time, by the names they have."""
     tables = join._tables
     totals = {"counts": tables.counts, "marks": tables.marks, "seen": tables.seen}
-    totals |= {"outside": join._outside, "told": join._told}
-    if join.form.told:
+    totals |= {"outside": join._outside, "told": join._elsewhere}
+    if join.form.logs_departures:
         totals["alone"] = join._departures.counts
     if join._dropping.rate:
         totals |= {"dropped": join._dropped, "dropping": join._dropping.rng}

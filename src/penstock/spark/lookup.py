@@ -124,7 +124,7 @@ def lookup(
 def _patience(timeout: Span, retries: int, fetch_size: int) -> Patience:
     seconds = microseconds(timeout, "timeout") / 1e6
     if seconds <= 0:
-        raise BadInput(f"timeout must be longer than nothing, got {timeout!r}")
+        raise BadInput(f"timeout must be greater than 0, got {timeout!r}")
     return Patience(
         checks.whole(fetch_size, "fetch_size", 1), seconds, checks.whole(retries, "retries", 0)
     )
@@ -175,8 +175,8 @@ def _spark_type(field: pa.Field, relation: RowSource) -> T.DataType:
         return from_arrow_type(kind, prefer_timestamp_ntz=True)
     except Exception:
         raise BadInput(
-            f"column {field.name!r} of {relation.name} has the type {field.type}, which Spark has "
-            "not; cast it in query=, or leave it out by columns="
+            f"column {field.name!r} of {relation.name} has the type {field.type}, which Spark does "
+            "not have; cast it in query=, or leave it out with columns="
         ) from None
 
 

@@ -196,7 +196,7 @@ def metrics(query: StreamingQuery, join: int = 1) -> Told | None:
     """
     if not hasattr(query, "recentProgress"):
         raise BadInput(
-            f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
+            f"metrics() reads a streaming query, got {type(query).__name__}; pass what "
             "writeStream...start() returned (a join of batch frames keeps no figures)"
         )
     reports = list(query.recentProgress)

@@ -182,7 +182,7 @@ def _silence(span: Span | None) -> int | None:
         return None
     silence = microseconds(span, "max_silence")
     if silence == 0:
-        raise BadInput(f"max_silence must be longer than nothing, got {span!r}")
+        raise BadInput(f"max_silence must be greater than 0, got {span!r}")
     return silence
 
 
