@@ -89,7 +89,7 @@ def check(drawn, clocks, ascending):
 
 
 @given(drawn=moves)
-def test_tuples_expire_by_deadline_and_birth(drawn):
+def test_tuples_expire_by_deadline_and_arrival(drawn):
     check(drawn, clocks=1, ascending=False)
 
 

@@ -102,7 +102,7 @@ def test_the_figures_of_an_exact_join_are_those_of_one_that_lost_nothing(spark):
     assert exact == finished(spark, names, join_figures(2), cases)
 
 
-def test_what_was_lost_under_an_earlier_budget_is_told_without_one(spark):
+def test_what_was_lost_under_an_earlier_budget_is_reported_without_one(spark):
     rng = np.random.default_rng(6)
     cases = [[(drawn_counters(rng, 2) | {"gone": 3.0}, None)] for _ in range(20)]
     exact = finished(spark, counter_names(2), join_figures(2, exact=True), cases)

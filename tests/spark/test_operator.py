@@ -214,7 +214,7 @@ def test_why_there_are_no_images_is_said_once_and_they_come_back(plan, folder, m
     assert data_files(missing)
 
 
-def test_images_that_others_sweep_are_let_go_and_open_files_are_few(plan, folder, monkeypatch):
+def test_images_that_others_sweep_are_closed_and_open_files_are_few(plan, folder, monkeypatch):
     names = [f"bucket{number}" for number in range(4)]
     for name in names:
         image = operator._image(name)

@@ -77,7 +77,7 @@ def test_the_watch_is_a_small_share_whatever_the_skew():
     assert 200 < len(bucket.shadow.rows.key) < 450  # at most twice the share
 
 
-def test_results_may_be_told_in_parts():
+def test_results_may_be_reported_in_parts():
     rng = np.random.default_rng(4)
     plan = make_plan(budget=60, sample=0.5)
     batches = list(cuts(rng, drawn(rng, 3000), 3))

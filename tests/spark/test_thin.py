@@ -260,7 +260,7 @@ BAD = {
     "one cost": ({"costs": 1}, "costs must be two numbers"),
     "cost of nothing": ({"costs": (1, 0)}, "query-initiated refresh must be a number above 0"),
     "limit": ({"limits": [math.nan]}, "an alarm limit must be a finite number"),
-    "no silence": ({"max_silence": "0 seconds"}, "max_silence must be longer than nothing"),
+    "no silence": ({"max_silence": "0 seconds"}, "max_silence must be greater than 0"),
     "silence as number": ({"max_silence": 5}, "max_silence must be a span of time"),
     "buckets": ({"buckets": 0}, "buckets must be a whole number of at least 1"),
     "seed": ({"seed": -1}, "seed must be"),
@@ -271,7 +271,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("change", "said"), BAD.values(), ids=BAD)
-def test_mistakes_are_told_before_the_start(spark, change, said):
+def test_mistakes_are_reported_before_the_start(spark, change, said):
     frame = spark.range(1).selectExpr(
         "id AS k", "now() AS at", "1.0 AS v", "id AS n", "'x' AS s", "1 AS kind"
     )
@@ -292,7 +292,7 @@ def test_streams_and_batches_do_not_mix(spark, tmp_path):
         latest(start(spark, files), "k", "at")
 
 
-def test_who_asks_nothing_is_warned(spark):
+def test_without_queries_there_is_a_warning(spark):
     frame = spark.range(1).selectExpr("id AS k", "now() AS at", "1.0 AS v")
     with pytest.warns(UserWarning, match="without queries= nothing narrows an interval"):
         thin(frame, "k", "v", "at")
