@@ -43,7 +43,7 @@ def drawn_counters(rng, inputs):
     sizes = np.where(rng.random(len(names)) < 0.4, 0.0, 10 ** rng.uniform(-1, 6, len(names)))
     counters = dict(zip(names, sizes.tolist(), strict=True))
     for name in names:
-        if not (name.startswith(("shadow_", "more_", "rows_"))):
+        if not (name.startswith(("watch_", "more_", "rows_"))):
             counters[name] = float(round(counters[name]))
         if "blind" in name and rng.random() < 0.7:
             counters[name] = 0.0
@@ -67,7 +67,7 @@ def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
     for figures, ((one, _), (two, _)) in zip(found, cases, strict=True):
         total = {name: one[name] + two[name] for name in one}
         gone = sum(total[f"{name}_{i}"] for name in ("evicted", "rejected") for i in range(inputs))
-        sums = {name: total[f"shadow_{name}"] for name in SUMS}
+        sums = {name: total[f"watch_{name}"] for name in SUMS}
         expected = estimate(sums, total["matched"], gone)
         for end, value in zip(("", "_low", "_high"), expected, strict=True):
             same(figures[f"recall{end}"], value)
@@ -78,7 +78,7 @@ def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
                 same(figures[f"row_recall{end}"][stream], value)
         assert figures["evicted"] == [total[f"evicted_{i}"] for i in range(inputs)]
         assert figures["rows_held"] == total["held"]
-        assert figures["recall_sums"] == pytest.approx([total[f"shadow_{name}"] for name in SUMS])
+        assert figures["recall_sums"] == pytest.approx([total[f"watch_{name}"] for name in SUMS])
         shares = sorted(int(each["share"]) for each in (one, two))
         assert figures["shares"] == shares
         assert figures["in_force"]["switches"] == total["switches"]

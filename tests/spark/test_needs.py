@@ -62,7 +62,7 @@ def test_streams_need_the_state_store_of_rocksdb():
 
 
 def test_a_harmful_setting_is_reported_once(monkeypatch, recwarn):
-    monkeypatch.setattr(session, "_told", set())
+    monkeypatch.setattr(session, "_warned", set())
     session.check_settings(Session("10000"))
     assert not recwarn.list
     with pytest.warns(UserWarning, match=r'spark.conf.set\("spark.sql.execution.arrow'):

@@ -1,9 +1,9 @@
 """Rows that leave a join without a partner: outer joins and anti joins return them as results.
 
 The kernel writes down every tuple that leaves, with its stream, the reason, and whether it ever
-matched (`Tables.gone`). Here those of a preserved side become results of one row, which wait until
-the join returns them. No row of a preserved side is lost, whatever the reason for which it leaves.
-Where every departure is reported, as an archive needs it, all of them are kept until asked for.
+matched (`JoinTables.gone`). Here those of a preserved side become results of one row, which wait
+until the join returns them. No row of a preserved side is lost, whatever the reason for which it
+leaves. Where every departure is reported, as an archive needs it, all are kept until asked for.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class DepartureLog:
 
 
 def no_departures() -> np.ndarray:
-    """Return a report of no departures, for `Tables.gone`."""
+    """Return a report of no departures, for `JoinTables.gone`."""
     return np.zeros((1, 3), np.int64)
 
 

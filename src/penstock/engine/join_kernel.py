@@ -41,7 +41,7 @@ COUNT, LIST, TALLY = range(3)  # what to do with results: count, list, or count 
 SLOTS = -1  # what a kernel needs that comes back because no slot is free
 
 
-class Tables(NamedTuple):
+class JoinTables(NamedTuple):
     """Everything a join remembers, except what its policy remembers."""
 
     held: Held

@@ -191,11 +191,11 @@ class JoinMemory(Engine):
     def _used(self) -> int:
         return int(self._tables.lanes[:, USED].sum())
 
-    def _make_tables(self, capacity: int) -> join_kernel.Tables:
+    def _make_tables(self, capacity: int) -> join_kernel.JoinTables:
         near = 0 if self.band is None else self.band.bits
         return join_upkeep.make_tables(self.form, capacity, self._budgets, 0, near)
 
-    def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.Tables:
+    def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.JoinTables:
         return join_upkeep.grow_tables(self.form, old, capacity)
 
     def _reserve(self, arrivals: int) -> None:

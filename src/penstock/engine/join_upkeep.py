@@ -12,13 +12,13 @@ from ..kernel.order import make_order, push_back
 from ..kernel.policy import REJECT, Policy, grown
 from ..kernel.slots import NONE
 from .departures import no_departures
-from .join_kernel import BUDGET, NEVER, USED, Form, Tables, places, readers, remover
+from .join_kernel import BUDGET, NEVER, USED, Form, JoinTables, places, readers, remover
 from .standings import COUNTS, EVICTED, make_standings
 
 
 def make_tables(
     form: Form, capacity: int, budgets: list[int], late: int | None = None, near: int = 0
-) -> Tables:
+) -> JoinTables:
     """Return empty tables with room for `capacity` tuples, `late` of them with late deadlines.
 
     In a band join values may lie `near` apart, as `Band.bits` has it.
@@ -27,7 +27,7 @@ def make_tables(
     lanes = np.zeros((form.lanes, 2), np.int64)
     lanes[:, 1] = budgets
     held = slots.make_held(capacity, form.attributes, shape.legs, form.sized, form.rows)
-    return Tables(
+    return JoinTables(
         held,
         pages.make_stack(0, capacity, capacity),
         _make_index(form, capacity, held),
@@ -49,7 +49,7 @@ def _make_index(form: Form, capacity: int, held: slots.Held) -> slots.Index:
     return slots.make_index(capacity, joins, sides, legs, chain, tails=any(form.single))
 
 
-def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
+def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> JoinTables:
     """Return the tables with room for `capacity` tuples.
 
     `old` are the parts of the tables by name, which nothing else may refer to: each is dropped as
@@ -73,7 +73,7 @@ def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
         late += capacity - len(expiry.late.place)
     expiry = grown(expiry, slots.make_expiry(capacity, len(expiry.ends), late))
     spent = grown(old.pop("spent"), make_order(capacity if form.rows else 0, shape.streams))
-    return Tables(held=held, free=free, keys=keys, expiry=expiry, spent=spent, **old)
+    return JoinTables(held=held, free=free, keys=keys, expiry=expiry, spent=spent, **old)
 
 
 @functools.cache

@@ -299,10 +299,12 @@ class Lookup(Engine):
     def _used(self) -> int:
         return int(self._tables.counts[USED])
 
-    def _make_tables(self, capacity: int) -> lookup_kernel.Tables:
+    def _make_tables(self, capacity: int) -> lookup_kernel.LookupTables:
         return lookup_kernel.make_tables(capacity, self.sized, self._weighed)
 
-    def _grown_tables(self, old: dict[str, np.ndarray], capacity: int) -> lookup_kernel.Tables:
+    def _grown_tables(
+        self, old: dict[str, np.ndarray], capacity: int
+    ) -> lookup_kernel.LookupTables:
         return lookup_kernel.grow_tables(old, capacity, self.sized, self._weighed)
 
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:

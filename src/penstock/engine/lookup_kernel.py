@@ -18,7 +18,7 @@ EMIT, NOTE = 1, 2  # write outcomes; note the last use of each row and how often
 MOST_USES = 15  # that are noted of a row
 
 
-class Tables(NamedTuple):
+class LookupTables(NamedTuple):
     """Everything a cache remembers, except what its policy remembers."""
 
     held: Held
@@ -28,9 +28,9 @@ class Tables(NamedTuple):
     # and what the hits were worth, where that differs
 
 
-def make_tables(capacity: int, sized: bool, weighed: bool) -> Tables:
+def make_tables(capacity: int, sized: bool, weighed: bool) -> LookupTables:
     """Return empty tables with room for `capacity` rows."""
-    return Tables(
+    return LookupTables(
         _empty(capacity, sized, weighed),
         pages.make_stack(0, capacity, capacity),
         keymap.make_buckets(capacity, roomy=not sized),
@@ -38,7 +38,7 @@ def make_tables(capacity: int, sized: bool, weighed: bool) -> Tables:
     )
 
 
-def grow_tables(old: dict[str, Any], capacity: int, sized: bool, weighed: bool) -> Tables:
+def grow_tables(old: dict[str, Any], capacity: int, sized: bool, weighed: bool) -> LookupTables:
     """Return the tables with room for `capacity` rows; old parts are dropped as they are grown."""
     buckets = keymap.make_buckets(capacity, roomy=not sized)
     keymap.rehash(old.pop("buckets"), buckets)
@@ -46,7 +46,7 @@ def grow_tables(old: dict[str, Any], capacity: int, sized: bool, weighed: bool) 
     held.key[: len(rows.key)] = rows.key
     held.at[: len(rows.at)] = rows.at
     held.worth[: len(rows.worth)] = rows.worth
-    return Tables(held, pages.grow_stack(old.pop("free"), capacity), buckets, old["counts"])
+    return LookupTables(held, pages.grow_stack(old.pop("free"), capacity), buckets, old["counts"])
 
 
 def _empty(capacity: int, sized: bool, weighed: bool) -> Held:

@@ -19,7 +19,7 @@ from ..kernel.policy import CACHING, JOINING, KEEP_ALL, Configured, Policy, grow
 from ..kernel.slots import count_late
 from . import join_upkeep
 from .batch import after
-from .join_kernel import BORN, BUDGET, NOW, Tables
+from .join_kernel import BORN, BUDGET, NOW, JoinTables
 
 if TYPE_CHECKING:
     from .join import Join
@@ -208,7 +208,7 @@ def _totals(join: "Join") -> dict[str, np.ndarray]:
     return totals
 
 
-def _spent(tables: Tables) -> np.ndarray:
+def _spent(tables: JoinTables) -> np.ndarray:
     """Return the slots of the spent tuples, stream after stream, in the order of their lists."""
     slots = []
     for front in tables.spent.ends[:, FRONT].tolist():
