@@ -98,7 +98,11 @@ class JoinMemory(Engine):
             self._tables.marks[NOW] = self.reached.max()
 
     def shift_clock(self, by: int) -> None:
-        """Move all that is known of how far the streams have come, as the delay may ask for."""
+        """Move all that is known of how far the streams have come, as the delay may ask for.
+
+        Args:
+            by: int. By how much, in the unit of times.
+        """
         marks = self._tables.marks[NOW : NOW + 1]
         for known in (self._elsewhere, self._tables.seen, marks):
             known[known != NEVER] += by

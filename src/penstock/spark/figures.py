@@ -48,7 +48,7 @@ def bind(work: Callable[..., Column], *values: Column) -> Column:
 
 
 class ColumnMath:
-    """Arithmetic on columns, for formulas that are written once; see `recall.estimate.FloatMath`."""
+    """Arithmetic on columns, for formulas written once; see `recall.estimate.FloatMath`."""
 
     exp, sqrt, bind = F.exp, F.sqrt, staticmethod(bind)
 

@@ -63,6 +63,7 @@ def lookup(
     Connect.
 
     Parameters:
+        events: the frame whose rows are looked up, a stream or a batch.
         relation: a `Relation`, or a function `fetch(keys: pa.Array) -> pa.Table`.
         on: the key column of the events, or several.
         budget: rows (50_000) or bytes ("64 MB") of the relation that may be cached.
