@@ -86,10 +86,10 @@ format: setup ## lay the code out, and mend what ruff can mend
 demo: setup java ## join two real streams live on Spark, and draw recall by policy
 	@$(WITH_JAVA) $(BIN)/penstock demo
 
-bench: setup ## measure every policy, and first results with no kernels compiled, into bench/results
+bench: setup java ## measure every policy, and first results with no kernels compiled, into bench/results
 	@mkdir -p bench/results
 	@$(BIN)/python bench/policies.py --json bench/results/policies.json --html bench/results/policies.html
-	@$(BIN)/python bench/cold.py --json bench/results/cold.json
+	@$(WITH_JAVA) $(BIN)/python bench/cold.py --spark --json bench/results/cold.json
 
 papers: setup ## repeat the experiments of the papers, and write docs/reproduction.md (some 20 minutes of processor time; resumable)
 	@$(BIN)/python -m papers reproduce all --out papers/results
