@@ -19,7 +19,7 @@ from penstock.spark.precision import latest
 from penstock.spark.thin import thin
 from tests.marks import some
 from tests.naive.rng import MASK, mix
-from tests.spark.processes import await_standstill, commits, figures, kill, start_driver
+from tests.spark.processes import figures, kill, run_and_kill, start_driver
 from tests.spark.streams import START, Files, at, run
 from tests.spark.thin_driver import QUERIES, READINGS
 
@@ -325,13 +325,7 @@ def test_over_connect(spark, tmp_path):
 def test_killed_and_started_anew(spark, tmp_path):
     readings, queries = walk(random.Random(6), 600)
     files = write(tmp_path, readings, queries, parts=12)
-    given = {"folder": str(tmp_path), "options": OPTIONS, "still_after": 2}
-    driver = start_driver(given, tmp_path / "log", DRIVER)
-    try:
-        await_standstill(tmp_path, driver)
-    finally:
-        kill(driver)
-    assert commits(tmp_path / "out-checkpoint") == 2
+    run_and_kill(tmp_path, {"options": OPTIONS}, DRIVER)
     query = run(start(spark, files), tmp_path)
     told = metrics(query)
     assert (told.readings, told.queries) == (600, 200)
