@@ -137,7 +137,7 @@ class Engine:
 
     @abstractmethod
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
-        """Return what the policy knows when the state of a memory is made."""
+        """Return what the state of a memory is made of."""
 
     @abstractmethod
     def _families(self) -> list[list[Configured]]:
@@ -160,7 +160,7 @@ class Engine:
 
     @abstractmethod
     def _replay(self, columns: Columns) -> None:
-        """Let the policy, which knows nothing yet, learn from the last rows and what is held."""
+        """Show the last rows and what is held to a policy in its first state."""
 
     # What all do alike.
 
@@ -346,7 +346,7 @@ class Engine:
 
     def _reserve(self, arrivals: int) -> None:
         """Make sure that the next `arrivals` rows find room in every table."""
-        if not self.sized:  # bytes do not tell how many slots they need: the kernel does
+        if not self.sized:  # bytes do not say how many slots they need: the kernel does
             capacity, most = self._capacity, sum(self._budgets)
             wanted = min(self.held + arrivals, most)
             if wanted > capacity:

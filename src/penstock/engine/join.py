@@ -73,7 +73,7 @@ class Join(JoinMemory):
         policy: str, `Policy` or `Configured`; default `"auto"`. What decides which row is evicted:
             the name of a policy, with parameters as in `"gdj:percentile=0.9"`. Of some the
             parameters can be found while the join runs: `"gdj:percentile=auto"`. With `"auto"` the
-            policy itself is: `explain()` tells which, and why.
+            policy itself is: `explain()` says which, and why.
         budget: int or None; default None. The rows that may be held; None for all that the window
             needs. With `sized` the sum of their sizes. With `in_bytes` the bytes that the join may
             take in all.
@@ -118,7 +118,7 @@ class Join(JoinMemory):
         seed: int; default 0. The seed of everything that is drawn at random.
         models: sequence of `penstock.models.Model`, one per stream, or None; default None. What is
             known of each stream beforehand, for policies that use it.
-        scale: int or None; default None. About how many rows will be held, where sizes do not tell.
+        scale: int or None; default None. About how many rows will be held, where sizes do not say.
         departures: bool; default False. In a join of two streams, every row that leaves the memory
             is reported: see the method of this name.
     """
@@ -541,7 +541,7 @@ class Join(JoinMemory):
         Args:
             saved: dict of str to array, as `save` returned it.
             policy: str, `Policy`, `Configured` or None; default None, the policy of then. Another
-                one meets the held tuples as if they had just arrived, and so does the same one with
+                one gets the held tuples as if they had just arrived, and so does the same one with
                 another `goal`, or if the budget counts something else now.
             budget: int, `"same"` or None; default `"same"`, the budget that the join was made with.
                 With a smaller one the policy evicts what no longer fits. None: no limit.

@@ -1,7 +1,7 @@
-"""What a join holds its tuples in, one memory for all streams or one for each, and what it tells.
+"""What a join holds its tuples in, one memory for all streams or one for each, and its counters.
 
 The budget is divided among the memories; `resize` changes the budget. How far the streams have come
-says what has expired and what comes too late. Counters tell what happened to the rows.
+says what has expired and what comes too late. Counters say what happened to the rows.
 """
 
 from collections.abc import Sequence

@@ -231,7 +231,7 @@ def recounted(
 ) -> dict[str, np.ndarray]:
     """Return a saved join whose budget counts bytes if `in_bytes`, else rows; None: as it did.
 
-    What a policy remembers is of the other unit, and does not come along.
+    What a policy remembers is of the other unit, and is dropped.
     """
     header = unpack_header(saved, "join")
     if in_bytes is None or in_bytes == header["options"]["in_bytes"]:
@@ -328,7 +328,7 @@ def _reserve_late(join: "Join", slots: np.ndarray) -> None:
 
 
 def _rebuild(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound: bool) -> None:
-    """Let the policy go on, or meet the tuples anew; evict what is too much."""
+    """Keep the state of the policy, or insert the tuples anew; evict what is too much."""
     tables = join._tables
     if bound:
         join._states = tuple(

@@ -225,10 +225,9 @@ def read(name: str, figures: dict[str, Any], batch: int) -> AnyMetrics:
     if "hottest" in values:
         values["hottest"] = [(each["key"], each["share"]) for each in values["hottest"]]
     known = {each.name for each in fields(kind)}
-    return kind(
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-            if name in known
-        }
-    )
+    chosen: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if name in known
+    }
+    return kind(**chosen)
