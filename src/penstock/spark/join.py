@@ -459,7 +459,7 @@ def join_many(
         raise BadInput(f"join_many needs at least 2 frames, got {len(frames)}")
     numbered = [f"{number}." for number in range(1, len(frames) + 1)]
     sources = read_sources(frames, numbered, on, time)
-    ends = _suffixes(suffixes, len(frames))
+    ends = _numbered(len(frames)) if suffixes is None else _suffixes(suffixes, len(frames))
     plan = make_plan(sources, all_streams(len(frames)), [ends], Kind(), options)
     schema = _result_type(sources, plan)
     return rows_of(run_plan(sources, plan, schema), schema)
@@ -505,10 +505,13 @@ def read_sources(
     return sources
 
 
-def _suffixes(suffixes: tuple[str, ...] | None, count: int) -> tuple[str, ...]:
-    """Return the suffixes, by default numbers, refusing too few, or equal ones."""
-    if suffixes is None:
-        return tuple(f"_{number}" for number in range(1, count + 1))
+def _numbered(count: int) -> tuple[str, ...]:
+    """Return the suffixes that several frames have by default."""
+    return tuple(f"_{number}" for number in range(1, count + 1))
+
+
+def _suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """Return the suffixes, refusing too few, or equal ones."""
     some = suffixes if isinstance(suffixes, list | tuple) else ()
     texts = {each for each in some if isinstance(each, str)}
     if len(some) != count or len(texts) < count:
@@ -550,8 +553,8 @@ def join_group(
     for name, entry in joins.items():
         mine = _sources(name, entry, time)
         shape.append(tuple((len(sources) + leg, 0) for leg in range(len(mine))))
-        usual = ("_left", "_right") if len(mine) == 2 else None
-        ends.append(_suffixes(usual if suffixes is None else suffixes, len(mine)))
+        usual = ("_left", "_right") if len(mine) == 2 else _numbered(len(mine))
+        ends.append(usual if suffixes is None else _suffixes(suffixes, len(mine)))
         sources += mine
     plan = make_plan(sources, tuple(shape), ends, Kind(), options)
     frames = [source.frame for source in sources]
