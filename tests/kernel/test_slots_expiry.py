@@ -1,4 +1,4 @@
-"""Tuples expire in the order of (deadline, birth): compared with sorting."""
+"""Tuples expire in the order of (deadline, arrival): compared with sorting."""
 
 import numpy as np
 from hypothesis import given
