@@ -13,7 +13,7 @@ from penstock.spark.observe import figures_of
 from penstock.spark.recall.estimate import SUMS, estimate
 from penstock.spark.runtime.join_bucket import counter_names
 from penstock.spark.runtime.lookup_bucket import AGES, count_ages, lookup_counters
-from penstock.spark.runtime.output import counters_text
+from penstock.spark.runtime.result_rows import counters_text
 from penstock.spark.runtime.thin_bucket import THIN_COUNTERS
 
 pytestmark = pytest.mark.spark

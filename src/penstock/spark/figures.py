@@ -18,7 +18,7 @@ from .plan import JoinPlan, LookupPlan
 from .recall.estimate import SUMS, Counts, high, low, value
 from .runtime.join_bucket import COUNTED, ESTIMATED, counter_names
 from .runtime.lookup_bucket import AGES, LOOKUP_COUNTED, lookup_counters
-from .runtime.output import WIDTH
+from .runtime.result_rows import WIDTH
 from .runtime.sharing import NAMED
 
 JOIN, LOOKUP, THIN = "penstock", "penstock_lookup", "penstock_thin"

@@ -49,9 +49,9 @@ from .runtime.archiver import row_bytes
 from .runtime.join_bucket import JoinBucket, counter_names, make_join
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.output import plain_rows, rows_of
 from .runtime.packets import Shared, make_unpacker, pack
 from .runtime.rehearsal import join_kernels
+from .runtime.result_rows import plain_rows, rows_of
 from .session import check_settings, watermark_clock
 
 SPELLINGS = {name: name for name in HOWS} | {

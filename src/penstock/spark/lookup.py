@@ -32,9 +32,9 @@ from .plan import LookupPlan, placed
 from .runtime.journal import check_checkpoint
 from .runtime.lookup_bucket import LookupBucket, lookup_counters, now
 from .runtime.operator import Work, run_buckets
-from .runtime.output import plain_rows, rows_of
 from .runtime.packets import pack
 from .runtime.rehearsal import lookup_kernels
+from .runtime.result_rows import plain_rows, rows_of
 from .session import check_settings
 
 

@@ -33,8 +33,8 @@ from .frames import (
 from .plan import placed
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.output import rows_of
 from .runtime.packets import pack
+from .runtime.result_rows import rows_of
 from .runtime.thin_bucket import (
     COST,
     HIGH,

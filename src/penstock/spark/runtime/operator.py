@@ -35,8 +35,8 @@ from .image import (
 )
 from .journal import Journal, Version
 from .kernels import Kernels
-from .output import Report, as_pandas, counters_text, output_schema, results
 from .packets import PACKED, end_task
+from .result_rows import Report, as_pandas, counters_text, output_schema, results
 
 MILLISECOND = 1_000  # microseconds
 IMAGES = 256  # buckets that a worker knows images of

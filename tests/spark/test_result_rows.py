@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from penstock.spark.frames import arrow_schema
 from penstock.spark.runtime.arrow import to_ipc
 from penstock.spark.runtime.bucket import Packet
-from penstock.spark.runtime.output import (
+from penstock.spark.runtime.result_rows import (
     NOTHING,
     Report,
     as_pandas,
