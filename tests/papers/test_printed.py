@@ -346,7 +346,7 @@ def test_clock_adds_one_for_a_result_and_less_for_a_part(keys, streams, each, pa
 
 @settings(max_examples=20)
 @given(keys=MANY, each=st.integers(1, 4))
-def test_memory_goes_to_joins_by_their_average_credit(keys, each):
+def test_joins_share_memory_by_their_average_credit(keys, each):
     held, found, stamp = [], 0, 1000
     for row, key in enumerate(keys[: len(keys) // 4 * 4]):
         new = Tuple(row, 4, key)

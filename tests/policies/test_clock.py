@@ -235,7 +235,7 @@ def test_bad_parameters(text, sentence):
         "clock:rho=0.5,tau=1e-300",
     ],
 )
-def test_the_hand_comes_to_an_end_and_takes_the_oldest_where_nobody_was_hit(text):
+def test_the_hand_comes_to_an_end_and_takes_the_oldest_where_none_was_hit(text):
     cache = Lookup(text, 2)
     cache.push([1, 2, 3, 4])
     assert cache.resident.tolist() == [3, 4]

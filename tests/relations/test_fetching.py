@@ -145,7 +145,7 @@ def test_an_answer_must_be_a_table():
         fetcher(lambda k: {"k": 1}).fetch(keys(1))
 
 
-def test_rows_nobody_asked_for_are_passed_over():
+def test_rows_that_were_not_asked_for_are_passed_over():
     table = pa.table({"k": [1, 2, 3], "name": ["a", "b", "c"]})
     found = fetcher(lambda k: table)
     assert found.fetch(keys(3)).row.tolist() == [2]

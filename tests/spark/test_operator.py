@@ -26,7 +26,7 @@ from penstock.spark.runtime.journal import STATE, read_version
 from penstock.spark.runtime.lookup_bucket import LookupBucket, lookup_counters
 from penstock.spark.runtime.operator import Processor, Work
 from penstock.spark.runtime.thin_bucket import READINGS, THIN_COUNTERS, ThinBucket, ThinPlan
-from tests.spark.enrich import plans as enrich
+from tests.spark import lookup_plans
 from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of_packets
 from tests.spark.test_journal import Store
 
@@ -214,7 +214,7 @@ def test_why_there_are_no_images_is_said_once_and_they_come_back(plan, folder, m
     assert data_files(missing)
 
 
-def test_images_that_others_sweep_are_let_go_and_open_files_are_few(plan, folder, monkeypatch):
+def test_images_that_others_sweep_are_closed_and_open_files_are_few(plan, folder, monkeypatch):
     names = [f"bucket{number}" for number in range(4)]
     for name in names:
         image = operator._image(name)
@@ -294,9 +294,9 @@ class Fired:
 
 def lookup_case():
     """Return a lookup, its bucket, the names of its counters, and micro-batches."""
-    plan = enrich.make_plan(enrich.Shop(), budget=12)
+    plan = lookup_plans.make_plan(lookup_plans.Shop(), budget=12)
     rng = np.random.default_rng(2)
-    batches = [[enrich.events((40 * rng.random(200) ** 2).astype(int))] for _ in range(8)]
+    batches = [[lookup_plans.events((40 * rng.random(200) ** 2).astype(int))] for _ in range(8)]
     return plan, LookupBucket, lookup_counters(), batches
 
 

@@ -90,7 +90,7 @@ def _run(pipeline: Any, spark: Any, result: Any) -> Any:
 def _session(pipeline: Any) -> Iterator[Any]:
     """Start Spark, whose own words go to a log that stays only if something fails."""
     from ..spark.pipeline import CONSOLE
-    from ..spark.quiet import quiet_session, telling
+    from ..spark.quiet import quiet_session, status_line
 
     number, name = tempfile.mkstemp(prefix="penstock-", suffix=".log")
     os.close(number)
@@ -98,7 +98,7 @@ def _session(pipeline: Any) -> Iterator[Any]:
     streams = (2,) if pipeline.sink["format"] == CONSOLE else (1, 2)
     try:
         with ExitStack() as ending:
-            with telling() as doing:
+            with status_line() as doing:
                 doing("starting Spark")
                 session = quiet_session(Path(name), streams, **pipeline.settings)
                 spark = ending.enter_context(session)
@@ -113,7 +113,7 @@ def _session(pipeline: Any) -> Iterator[Any]:
 
 @contextmanager
 def _ending() -> Iterator[Callable[[], bool]]:
-    """Yield what tells whether Ctrl-C or a termination came; a second one ends all at once."""
+    """Yield what says whether Ctrl-C or a termination came; a second one ends all at once."""
     asked = threading.Event()
     before: dict[int, Any] = {}
 
@@ -147,7 +147,7 @@ def _lines(name: str) -> Callable[[Any], None]:
     def line(cells: Any) -> str:
         return " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths)).rstrip()
 
-    def told(progress: Any) -> None:
+    def show(progress: Any) -> None:
         nonlocal printed, totals
         if printed % HEADER == 0:
             _tell(line(("batch", "rows", "rows/s", "took", *COLUMNS[name])))
@@ -158,7 +158,7 @@ def _lines(name: str) -> Callable[[Any], None]:
         totals = cells_of(progress) or totals
         _tell(line((progress["batchId"], short(rows), speed, f"{took:.2f} s", *totals)))
 
-    return told
+    return show
 
 
 # ------------------------------------------------------------ the plan and the advice

@@ -1,10 +1,10 @@
 """What a join and a cache have in common: a budget, tables that grow, a policy that may change.
 
 An engine takes a batch in chunks (`_chunks`). Before each its tables are made large enough; after
-it the policy may think (`Policy.refresh`), and with `auto` another one may be put in force, which
-is shown the last arrivals once more before it decides anything. A policy that met the held tuples
-only now would know nothing of how often their keys came or when they last matched, and would evict
-the wrong ones until it had learned.
+it the policy may refresh its state (`Policy.refresh`), and with `auto` another one may be put in
+force. That one gets the last arrivals once more before it decides anything: a state made of the
+held tuples alone would hold nothing of how often their keys came or when they last matched, and the
+policy would evict the wrong ones until it had learned.
 """
 
 import time
@@ -137,7 +137,7 @@ class Engine:
 
     @abstractmethod
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
-        """Return what the policy knows when the state of a memory is made."""
+        """Return what the state of a memory is made of."""
 
     @abstractmethod
     def _families(self) -> list[list[Configured]]:
@@ -160,7 +160,7 @@ class Engine:
 
     @abstractmethod
     def _replay(self, columns: Columns) -> None:
-        """Let the policy, which knows nothing yet, learn from the last rows and what is held."""
+        """Show the last rows and what is held to a policy in its first state."""
 
     # What all do alike.
 
@@ -319,12 +319,12 @@ class Engine:
             start = stop
 
     def _most_arrivals(self) -> int:
-        """Return how many arrivals may be taken before the policy must think."""
+        """Return how many arrivals may be taken before the policy must refresh its state."""
         pause = self._pilot.policy.pause
         return NO_LIMIT if pause is None else max(1, min(map(pause, self._states)))
 
     def _refresh(self) -> None:
-        """Let the policy think, if that is due."""
+        """Let the policy refresh its state, if that is due."""
         pause, refresh = self._pilot.policy.pause, self._pilot.policy.refresh
         if pause is not None and refresh is not None:
             self._states = tuple(
@@ -346,7 +346,7 @@ class Engine:
 
     def _reserve(self, arrivals: int) -> None:
         """Make sure that the next `arrivals` rows find room in every table."""
-        if not self.sized:  # bytes do not tell how many slots they need: the kernel does
+        if not self.sized:  # bytes do not say how many slots they need: the kernel does
             capacity, most = self._capacity, sum(self._budgets)
             wanted = min(self.held + arrivals, most)
             if wanted > capacity:

@@ -254,7 +254,7 @@ def _load(point: EntryPoint) -> Policy:
         ) from error
     if not isinstance(policy, Policy):
         raise BadInput(
-            f"{package} must be a penstock.kernel.policy.Policy, got a {type(policy).__name__} "
+            f"{package} must be a penstock.kernel.policy.Policy, got {type(policy).__name__} "
             f"from {point.value!r}; correct the entry point, or uninstall the package"
         )
     if policy.name != point.name:

@@ -2,7 +2,7 @@
 
 A sample is what one progress report said: `at` (seconds since 1970), `batch`, `seconds` (the parts
 of the micro-batch), `rates` (rows a second, in and processed), `waiting` (rows that the sources
-hold and no micro-batch has read; None if they do not tell), `recent` (recall with its interval over
+hold and no micro-batch has read; None if they do not say), `recent` (recall with its interval over
 about the last minute, of a join) and `figures` (totals, as `penstock.spark.metrics` names them).
 """
 

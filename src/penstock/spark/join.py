@@ -49,9 +49,9 @@ from .runtime.archiver import row_bytes
 from .runtime.join_bucket import JoinBucket, counter_names, make_join
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.output import plain_rows, rows_of
 from .runtime.packets import Shared, make_unpacker, pack
 from .runtime.rehearsal import join_kernels
+from .runtime.result_rows import plain_rows, rows_of
 from .session import check_settings, watermark_clock
 
 SPELLINGS = {name: name for name in HOWS} | {
@@ -360,6 +360,7 @@ def join(
     and batches, classic Spark and Spark Connect.
 
     Parameters:
+        left, right: the frames, both streams or both batches.
         on: the key column, or several, by the same names in both frames; or a dict of names,
             {"user_id": "uid"}: the left frame's, then the right frame's. With `near` it may be
             left out.

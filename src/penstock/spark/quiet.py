@@ -61,7 +61,7 @@ def _output_to(log: Path, streams: tuple[int, ...]) -> Iterator[None]:
 
 
 @contextmanager
-def telling() -> Iterator[Callable[[str], None]]:
+def status_line() -> Iterator[Callable[[str], None]]:
     """Say on standard error what goes on, if that is a terminal."""
     with (
         os.fdopen(os.dup(2), "w") as file,  # a copy, because the original is Java's for a moment

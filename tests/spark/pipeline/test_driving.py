@@ -34,7 +34,7 @@ def waits(batch):
     return {"batchId": batch, "durationMs": {"latestOffset": 1}}
 
 
-def test_every_micro_batch_is_told_of_once():
+def test_every_micro_batch_is_reported_once():
     query, told = Query([[ran(3)], [], [waits(4)], [ran(4), ran(5), ran(6)], [waits(7)]]), []
     drive(query, lambda: False, told.append)
     assert [each["batchId"] for each in told] == [3, 4, 5, 6]

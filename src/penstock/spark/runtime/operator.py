@@ -35,8 +35,8 @@ from .image import (
 )
 from .journal import Journal, Version
 from .kernels import Kernels
-from .output import Told, as_pandas, counters_text, output_schema, results
 from .packets import PACKED, end_task
+from .result_rows import Report, as_pandas, counters_text, output_schema, results
 
 MILLISECOND = 1_000  # microseconds
 IMAGES = 256  # buckets that a worker knows images of
@@ -134,9 +134,8 @@ class Processor:
                 token = journal.commit(bucket, batch, force_base=not journal.is_same)
             else:
                 token = journal.version.token
-            report = bucket.report(journal.version.size)
-            told = Told(counters_text(report, work.counters), bucket.hottest())
-            made = results(last, work.rows, told)
+            counters = counters_text(bucket.report(journal.version.size), work.counters)
+            made = results(last, work.rows, Report(counters, bucket.hottest()))
             if image is not None:
                 _save(image, bucket, token)
             del bucket
@@ -260,8 +259,8 @@ def _stateless(work: Work) -> Callable:
         del table, rows
         for packet in chain(bucket.advance(batch), bucket.finish()):
             yield from results(packet, None).to_batches()
-        told = Told(counters_text(bucket.report(0), work.counters))
-        yield from results(NOTHING, None, told).to_batches()
+        report = Report(counters_text(bucket.report(0), work.counters))
+        yield from results(NOTHING, None, report).to_batches()
         end_task()
 
     return finish

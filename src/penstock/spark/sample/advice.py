@@ -57,6 +57,7 @@ def advise(
     share of the events.
 
     Parameters:
+        left, right: the batch frames of a join; the events of a cache alone, as `left`.
         on, time, within: as for `join`.
         delay: how late rows of the streams may come, for the line to paste.
         target: the share of all results (recall), or of all events (hit ratio), to be found.

@@ -18,7 +18,7 @@ from penstock.spark.runtime.arrow import BYTES, from_ipc, to_ipc
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.lookup_bucket import EVENTS, LookupBucket
 from tests.compare import cut
-from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
+from tests.spark.lookup_plans import Clock, Run, Shop, changes, events, make_plan, rows_of
 
 keys = st.lists(st.integers(0, 12), max_size=120)
 
