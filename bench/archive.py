@@ -6,8 +6,8 @@ both are counted and must be equal in number. Everything is done in turns, after
 is not counted, and medians are told: of micro-batches, and of reconciling, which starts from a copy
 of the archive each time. Both write Parquet by the same session, with its shuffle partitions.
 Beside seconds by the clock it tells those of processors: of the JVM and its Python workers, which
-other programs disturb less, over whole runs. Prints a line for each part as it is done, what was
-asked of it, and all of them as JSON.
+other programs disturb less, over whole runs. Prints a line for each part as it is done, its
+target, and all of them as JSON.
 
     python -m bench.archive                      # all four parts
     python -m bench.archive --kind numeric --share 0.8 --batches 3
@@ -220,7 +220,7 @@ def _own(frames: list[Any], work: Workload) -> Any:
 
 
 def verdicts(cost: Cost) -> Iterator[str]:
-    """Say what was asked for, and what came of it."""
+    """Say which targets there are, and which were reached."""
     asked = [("archive", cost.volume, "the inputs", 1.1)]
     if cost.share == 0.2:
         asked.append(("micro-batch with it", cost.slower, "that without", 1.3))
@@ -231,7 +231,7 @@ def verdicts(cost: Cost) -> Iterator[str]:
     asked.append(("rows held", cost.peak / cost.budget, "the budget", 1.0))
     for what, times, beside, most in asked:
         said = "reached" if times <= most else "MISSED"
-        yield f"  {said}: {what} is {times:.2f} x {beside}, at most {most} x asked for"
+        yield f"  {said}: {what} is {times:.2f} x {beside}, target at most {most} x"
 
 
 def show(costs: list[Cost]) -> None:

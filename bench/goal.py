@@ -191,7 +191,7 @@ def speed_table(found: list[dict[str, Any]]) -> Table:
 
 
 def main() -> None:
-    """Measure what was asked for, and show it."""
+    """Measure what was chosen, and show it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="keep the figures here")
     parser.add_argument("--only", choices=["quality", "speed"])

@@ -129,7 +129,7 @@ def table(found: dict[Cell, int]) -> Table:
 
 
 def cells(chosen: argparse.Namespace) -> Iterator[Cell]:
-    """Yield what was asked for."""
+    """Yield the cells that were chosen."""
     for stream, policy, budget in itertools.product(streams(), POLICIES, BUDGETS):
         if policy in chosen.policy and any(part in stream for part in chosen.stream):
             for buckets in (1, *chosen.buckets):

@@ -2,7 +2,7 @@
 
 Every contender joins the same files in a fresh process, so that the memory one takes is not held
 against the next. Reported are medians of the steady micro-batches; the machine is shared, so only
-ratios within one run mean much. Below the tables is a line for each figure that was asked for.
+ratios within one run mean much. Below the tables is a line for each figure that has a target.
 
     python bench/spark_join.py --json bench/results/spark_join.json      # an hour and more
     python bench/spark_join.py --only flat --json ...                    # one part of it

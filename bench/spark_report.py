@@ -40,7 +40,7 @@ def show(report: dict, console: Console) -> None:
 
 
 def judge(report: dict, console: Console) -> None:
-    """Print a line for each figure that was asked for, with what was asked."""
+    """Print a line for each figure that has a target, with the target."""
     groups: dict[str, list[dict]] = {}
     for row in report["results"]:
         groups.setdefault(row["part"], []).append(row)
@@ -56,7 +56,8 @@ def _beside_spark(least_memory: float, least_rocks: float) -> Callable[[list[dic
             for who in ("penstock, exact", "penstock, 10 %"):
                 if who in took:
                     parts = [
-                        f"{name} {took[name]:.3f} s ({took[name] / took[who]:.2f} x, asked {least})"
+                        f"{name} {took[name]:.3f} s "
+                        f"({took[name] / took[who]:.2f} x, target {least})"
                         for name, least in (
                             ("spark, in memory", least_memory),
                             ("spark, RocksDB, format 4", least_rocks),
@@ -82,7 +83,7 @@ def _flat(rows: list[dict]) -> Iterator[str]:
         seconds = row["seconds_a_batch"]
         yield f"{row['state_rows']:,} rows held: {seconds:.3f} s, {row['state_bytes'] / 1e6:.0f} MB"
     taken = [row["seconds_a_batch"] for row in rows]
-    yield f"longest by shortest {max(taken) / min(taken):.2f} x, asked at most 1.3"
+    yield f"longest by shortest {max(taken) / min(taken):.2f} x, target at most 1.3"
 
 
 def _bytes(rows: list[dict]) -> Iterator[str]:
@@ -92,7 +93,7 @@ def _bytes(rows: list[dict]) -> Iterator[str]:
             f"{row['workload']['name']}, {row['who']}: {written / 1e6:.1f} MB written in "
             f"{len(row['seconds'])} batches, {packed / 1e6:.1f} MB packed, "
             f"{row['shuffle_bytes'] / 1e6:.1f} MB as compressed for the shuffle: "
-            f"{written / packed:.2f} x, asked at most 3"
+            f"{written / packed:.2f} x, target at most 3"
         )
 
 
@@ -104,7 +105,7 @@ def _rebuild(rows: list[dict]) -> Iterator[str]:
         yield (
             f"{row['state_rows']:,} rows held: first batch {row['first_seconds']:.2f} s, with "
             f"{tiny['state_rows']:,} rows {tiny['first_seconds']:.2f} s: {more / held:.2f} s a "
-            "million rows, asked at most 2"
+            "million rows, target at most 2"
         )
 
 
@@ -117,7 +118,7 @@ def _workers(rows: list[dict]) -> Iterator[str]:
             f"{row['who']}, {row['workers']} processes: {row['workers_pss_bytes'] / 1e6:.0f} MB "
             f"with {row['state_rows']:,} rows, {tiny['workers_pss_bytes'] / 1e6:.0f} MB with "
             f"{tiny['state_rows']:,} ({tiny['workers']} processes); image "
-            f"{image / 1e6:.0f} MB: {more / image:.2f} x, asked at most 1.3"
+            f"{image / 1e6:.0f} MB: {more / image:.2f} x, target at most 1.3"
         )
 
 

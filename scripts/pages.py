@@ -21,17 +21,18 @@ PICTURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<path>[^)]+?)-light\.(?P<kind>sv
 IN_DOCS = re.compile(r"\]\(docs/")
 DOCUMENTED = re.compile(r"^::: (penstock[\w.]*)\.(\w+)$", re.MULTILINE)
 AT_ROOT_LINK = re.compile(r"\]\((?:\.\./)*(CHANGELOG|CONTRIBUTING|SECURITY)\.md")
+# What is a folder on GitHub, and a page that is made on the site.
+FOLDERS = {
+    re.compile(r"\]\((?:\.\./)*decisions/?\)"): "decisions/index.md",
+    re.compile(r"\]\((?:\.\./)+src/penstock/cli/?\)"): "reference/command-line.md",
+}
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made, and the files that others link to."""
     for name, page in AT_ROOT.items():
         text = IN_DOCS.sub("](", (ROOT / name).read_text())
-        files.append(
-            File.generated(
-                config, page, content=text.replace("](decisions)", "](decisions/index.md)")
-            )
-        )
+        files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "decisions/index.md", content=decisions()))
     files.append(File.generated(config, "reference/command-line.md", content=command_line()))
     for pattern in EXAMPLES:
@@ -48,6 +49,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     up = "../" * page.file.src_uri.count("/")
     text = markdown.replace("](../examples/", f"]({up}examples/")
     text = AT_ROOT_LINK.sub(lambda found: f"]({up}{found[1].lower()}.md", text)
+    for folder, made in FOLDERS.items():
+        text = folder.sub(f"]({up}{made})", text)
     return DOCUMENTED.sub(defined, PICTURE.sub(both, text))
 
 

@@ -4,13 +4,17 @@
     python scripts/pictures.py curve                                # recall by memory, a minute
     python scripts/pictures.py draw                                 # table and pictures, at once
 
-`take` keeps what the README shows of a report, `draw` writes the table into README.md and
-docs/index.md and the pictures into docs/images, for light and for dark pages.
+`take` keeps what the README shows of a report, with its date and the commit that is checked out.
+Cases that a report lacks keep their figures, so that one can be measured after the other. `draw`
+writes the table and what is claimed into README.md and docs/index.md, the figures of
+docs/scaling.md, and the pictures into docs/images, for light and for dark pages.
 """
 
 import argparse
 import json
 import math
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,10 +25,17 @@ NAMES = {
     "spark, RocksDB, format 4": "Spark, RocksDB, state format 4",
     "penstock, exact": "Penstock",
 }
-OURS = "penstock, exact"
+OURS, UNIT = "penstock, exact", "spark, in memory"
 SHOWN = {"auto": "auto (default)", "prob": "prob", "lru": "lru", "fifo": "fifo"}
 STEPS, WITHIN = 40_000, 4_000
-START, END = "<!-- measured: scripts/pictures.py writes this table -->", "<!-- /measured -->"
+TABLE = ("<!-- measured: scripts/pictures.py writes this table -->", "<!-- /measured -->")
+CLAIM = ("<!-- claim: scripts/pictures.py writes this sentence -->", "<!-- /claim -->")
+SPEED = ("<!-- speed: scripts/pictures.py writes these rows -->", "<!-- /speed -->")
+SIZED = ("<!-- sizes: scripts/pictures.py writes this table -->", "<!-- /sizes -->")
+PARTS = ("sizes", "large window")  # of bench/spark_join.py
+LONG = ("bytes", "maintenance every 60s")  # its part and case with Spark's default
+BUCKETS = 2  # as bench/spark_join.py has cores
+GROWTH = 1.5  # bytes of log for each byte of the base; see penstock/spark/runtime/journal.py
 
 LIGHT = {"ink": "#1f2328", "quiet": "#59636e", "line": "#d1d9e0"}
 LIGHT |= {"bars": ("#9aa4b2", "#c58b4b", "#2f6fde")}
@@ -36,25 +47,48 @@ DARK |= {"curves": ("#58a6ff", "#3fb950", "#bc8cff", "#f0883e")}
 
 def take(report: Path) -> None:
     """Keep what the README shows of a report of bench/spark_join.py; what it lacks stays."""
-    kept = json.loads(JOINS.read_text())
+    found = json.loads(report.read_text())
+    write(JOINS, taken(json.loads(JOINS.read_text()), found, source()))
+
+
+def taken(kept: dict, report: dict, commit: str) -> dict:
+    """Return what is kept, with the rows of a report in the place of those of the same case."""
     rows = {(row["batch"], row["window"], row["who"]): row for row in kept["rows"]}
-    for found in json.loads(report.read_text())["results"]:
-        work, who = found["workload"], found["who"]
-        if work["kind"] != "numeric" or who not in NAMES:
+    long = {(row["batch"], row["window"]): row for row in kept.get("long", [])}
+    for found in report["results"]:
+        work, who, part = found["workload"], found["who"], found["part"]
+        if work["kind"] != "numeric":
             continue
-        if found["part"] not in ("sizes", "large window"):
-            continue
+        batches = len(found["seconds"])
         window = 2_000 * (work["window"] + work.get("delay", 10))
-        row = {"batch": work["rows"], "window": window, "who": who}
-        row["seconds"] = round(found["seconds_a_batch"], 2)
+        row = {"batch": work["rows"], "window": window}
+        about = {
+            "batches": batches,
+            "written": found["checkpoint_bytes"] // batches,
+            "date": report["when"],
+            "commit": commit,
+        }
+        if (part, who) == LONG:
+            long[row["batch"], window] = row | about
+        if part not in PARTS or who not in NAMES:
+            continue
+        row |= {"who": who, "seconds": round(found["seconds_a_batch"], 2)}
         row["memory"] = found["image_bytes"] if who == OURS else found["state_bytes"]
-        row["written"] = found["checkpoint_bytes"] // len(found["seconds"])
+        if who == OURS:
+            row["durable"] = found["state_bytes"]  # base and log, in the checkpoint
+        row = {name: each for name, each in (row | about).items() if each}  # 0: was not measured
         rows[row["batch"], window, who] = row
     order = list(NAMES)
-    kept["rows"] = sorted(
+    made = sorted(
         rows.values(), key=lambda row: (-row["batch"], row["window"], order.index(row["who"]))
     )
-    write(JOINS, kept)
+    return kept | {"rows": made, "long": [long[each] for each in sorted(long)]}
+
+
+def source() -> str:
+    """Return the commit that is checked out, which is taken for the one that was measured."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def curve() -> None:
@@ -94,57 +128,246 @@ def groups(joins: dict) -> dict[tuple[int, int], list[dict]]:
 
 
 def table(joins: dict) -> str:
-    """Return the README's table."""
+    """Return the README's table and its notes."""
     lines = [
         "| rows a micro-batch | rows in the window | | seconds a micro-batch "
         "| state in memory | written a micro-batch |",
         "|---|---|---|---|---|---|",
     ]
+    empty, notes = False, []
     for (batch, window), rows in groups(joins).items():
-        title = f"{batch:,}{' †' if 'earlier' in rows[0] else ''} | {window:,}"
+        title = f"{batch:,} | {window:,}"
+        total = {row["who"]: written(row, joins) for row in rows}
+        best = [least(rows, lambda row, part=part: row.get(part)) for part in ("seconds", "memory")]
+        best.append(least(rows, lambda row, total=total: total[row["who"]]))
         for row in rows:
             cells = [f"{row['seconds']:.2f}", size(row.get("memory")), size(row.get("written"))]
             if "RocksDB" in row["who"] and row.get("memory"):
                 cells[1] += " and disk"
-            if row["who"] == OURS:
-                cells = [f"**{cell}**" if cell else "" for cell in cells]
-            lines.append(" | ".join([f"| {title}", NAMES[row["who"]], *cells]) + " |")
+            empty = empty or "" in cells
+            longer = over_long(row, joins)
+            if longer:
+                cells[2] += f" to {size(longer['written'])}"
+                notes.append(
+                    f"‡ The larger figure is the mean over {longer['batches']} micro-batches with "
+                    "full copies of Penstock's state and snapshots of RocksDB; the smaller one, "
+                    "over fewer, may have none."
+                )
+            elif without_copy(row):
+                notes.append(
+                    "‡ No full copy of Penstock's state was due in these micro-batches: the mean "
+                    "over more of them is larger."
+                )
+            cells = [
+                f"**{cell}**" if row is first else cell
+                for cell, first in zip(cells, best, strict=True)
+            ]
+            if longer or without_copy(row):
+                cells[2] += " ‡"
+            name = NAMES[row["who"]] + (" †" if "earlier" in row else "")
+            lines.append(" | ".join([f"| {title}", name, *cells]) + " |")
             title = " | "
+    notes = list(dict.fromkeys(notes))
     if any("earlier" in row for row in joins["rows"]):
-        lines += ["", "† An earlier run, of another layout of the state."]
-    return "\n".join(lines)
+        notes.insert(0, "† An earlier run, of another layout of the state; its date was not kept.")
+    return "\n\n".join(["\n".join(lines), how(joins, empty), *notes])
 
 
-def size(number: int | None) -> str:
+def how(joins: dict, empty: bool) -> str:
+    """Return how the figures of the table were measured."""
+    counts = sorted({row["batches"] for row in joins["rows"] if "batches" in row})
+    dates = sorted({row["date"] for row in joins["rows"] if "date" in row})
+    many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else ""
+    said = f"Medians of {many or 'steady'} micro-batches" + " after a warm-up" * bool(many)
+    said += "; bytes written are their mean"
+    said += f". Measured on {joins['machine']}" + f", {', '.join(dates)}" * bool(dates)
+    if dates and not all("date" in row or "earlier" in row for row in joins["rows"]):
+        said += " and on a day that was not recorded"
+    return said + "." + " An empty cell was not measured." * empty
+
+
+def least(rows: list[dict], figure: Callable[[dict], float | None]) -> dict | None:
+    """Return the row with the smallest figure, where several have one."""
+    found = [row for row in rows if figure(row)]
+    return min(found, key=figure) if len(found) > 1 else None
+
+
+def without_copy(row: dict) -> bool:
+    """Tell whether no full copy of our state can have been written while it was measured.
+
+    The state of a bucket is its last copy and at most GROWTH times as much of log, so a copy has at
+    least this share of it.
+    """
+    if not row.get("durable") or not row.get("written"):
+        return False
+    return row["written"] * row["batches"] < row["durable"] / BUCKETS / (1 + GROWTH)
+
+
+def over_long(row: dict, joins: dict) -> dict | None:
+    """Return what our join wrote over many micro-batches, if more, with about as large a window."""
+    for each in joins.get("long", []):
+        alike = each["batch"] == row["batch"] and 0.9 < each["window"] / row["window"] < 1.1
+        if alike and row["who"] == OURS and each["written"] > row.get("written", 0):
+            return each
+    return None
+
+
+def written(row: dict, joins: dict) -> float | None:
+    """Return the bytes that are written a micro-batch in the long run, if that is known."""
+    longer = over_long(row, joins)
+    if longer:
+        return longer["written"]
+    return None if without_copy(row) else row.get("written")
+
+
+def claim(joins: dict) -> str:
+    """Return what the front page says of speed and of bytes: no more than what was measured."""
+    faster, slower, shares = [], [], []
+    for (batch, _), rows in groups(joins).items():
+        ours = next((row for row in rows if row["who"] == OURS), None)
+        theirs = [row for row in rows if row["who"] != OURS]
+        if ours is None or not theirs:
+            continue
+        beats = ours["seconds"] < min(row["seconds"] for row in theirs)
+        (faster if beats else slower).append(batch)
+        beside = [row["written"] for row in theirs if row.get("written")]
+        mine = written(ours, joins)
+        if mine and beside:
+            shares.append(mine / min(beside))
+    if not faster:
+        said = "In no case of the table below was it faster than each of Spark's own joins"
+    elif not slower:
+        few, many = min(faster), max(faster)
+        span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+        said = "In every case of the table below, with " + span + " rows a micro-batch, it was "
+        said += "faster than each of Spark's own joins"
+    else:
+        said = "It was faster than each of Spark's own joins in "
+        said += f"{len(faster)} of the {len(faster) + len(slower)} cases of the table below "
+        said += "(not in all with " + " and ".join(f"{batch:,}" for batch in dict.fromkeys(slower))
+        said += " rows a micro-batch)"
+    if shares:
+        most = max(shares)
+        much = f"{math.ceil(100 * most)} %" if most < 1 else f"{most:.1f} times"
+        said += f", and it wrote at most {much} as much to the checkpoint"
+    return f"{said}. {in_memory(joins)}"
+
+
+def in_memory(joins: dict) -> str:
+    """Return where rows are held, and how that compares with either store of Spark."""
+    beside = {"spark, in memory": [], "spark, RocksDB, format 4": []}
+    for rows in groups(joins).values():
+        held = {row["who"]: row.get("memory") for row in rows}
+        for who, ratios in beside.items():
+            if held.get(OURS) and held.get(who):
+                ratios.append(held[OURS] / held[who])
+    own, rocks = beside.values()
+    said = []
+    if own and max(own) < 1:
+        said.append("less than in Spark's in-memory store")
+    if rocks and min(rocks) > 1:
+        said.append("more than with RocksDB, which keeps the rest on disk")
+    if not said:
+        return "Rows are held in memory; the table below shows how much that takes."
+    return f"Rows are held in memory: {', '.join(said)}."
+
+
+def size(number: float | None) -> str:
     """Return bytes for people; nothing where they were not measured."""
-    if number is None:
+    if not number:
         return ""
     return f"{number / 1e6:,.0f} MB" if number >= 1e7 else f"{number / 1e6:.2f} MB"
 
 
 def draw() -> None:
-    """Write the table and the pictures."""
+    """Write the tables, what is said of them, and the pictures."""
     joins, curve = json.loads(JOINS.read_text()), json.loads(CURVE.read_text())
     for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
-        text = page.read_text()
-        before, _, rest = text.partition(START)
-        _, _, after = rest.partition(END)
-        page.write_text(f"{before}{START}\n\n{table(joins)}\n\n{END}{after}")
+        page.write_text(filled(filled(page.read_text(), TABLE, table(joins)), CLAIM, claim(joins)))
+    page = ROOT / "docs" / "scaling.md"
+    text = page.read_text()
+    for marks, made in zip((SPEED, SIZED), scaled(joins), strict=True):
+        text = filled(text, marks, made)
+    page.write_text(text)
     for name, colours in (("light", LIGHT), ("dark", DARK)):
         made = picture(joins, curve, colours)
         (ROOT / "docs" / "images" / f"front-{name}.svg").write_text(made)
 
 
+def scaled(joins: dict) -> tuple[str, str]:
+    """Return the tables of the page on scaling: what was measured, and what it works out to."""
+    ours = [row for row in joins["rows"] if row["who"] == OURS]
+    large = max(ours, key=lambda row: row["batch"])
+    held = max((row for row in ours if row.get("memory")), key=lambda row: row["window"])
+    speed = round(large["batch"] / large["seconds"] / 2, -3)  # rows a second and core
+    memory, durable = (held.get(name, 0) / held["window"] for name in ("memory", "durable"))
+    page = "[the table on the front page](index.md)"
+    run = f"{page}, an earlier run" if "earlier" in large else page
+    measured = [
+        "| | figure | from |",
+        "|---|---|---|",
+        f"| rows through an exact join, large micro-batches | {large['batch']:,} in "
+        f"{large['seconds']:.2f} s on 2 cores: {speed:,.0f} a second and core | {run} |",
+        f"| a micro-batch of {held['batch']:,} rows, {held['window']:,} in the window | "
+        f"{held['seconds']:.2f} s on 2 cores, nearly all of it fixed | {page} |",
+        f"| a row in memory | {memory:.0f} bytes, with one number as payload | the same run: "
+        f"{size(held['memory'])} |",
+    ]
+    if durable:
+        measured.append(
+            f"| a row in the checkpoint | {durable:.0f} bytes, with one number as payload | "
+            f"the same run: {size(held['durable'])}, base and log |"
+        )
+    rows, cores, payload = 600_000_000, 200, 100
+    whole = rows * (memory - 8 + payload)
+    worked = [
+        "| | works out to | a core |",
+        "|---|---|---|",
+        "| rows a micro-batch | 5,000,000 | 25,000 |",
+        f"| time to process them, at {speed:,.0f} a second and core | {1e6 / speed:.1f} cores busy "
+        f"| {25_000 / speed:.2f} s of 5 s |",
+        "| fixed cost of a micro-batch (planning, tasks, commits) | about 1 s of 5 s "
+        "| the same for all |",
+        f"| the most that one key may bring | {speed / 1e4:.0f} % of all rows | {speed:,.0f} rows "
+        "a second |",
+        f"| rows held | {rows:,} | {rows // cores:,} |",
+        f"| memory, exact | {whole / 1e9:.0f} GB | {whole / cores / 1e9:.1f} GB |",
+        f"| memory with a budget of 20 % | {whole / 5e9:.0f} GB | {whole / cores / 5e9:.1f} GB |",
+        "| shuffle | 125 MB/s (rows of about 125 bytes) | 0.6 MB/s |",
+        "| written to the checkpoint | about 250 MB/s | 1.3 MB/s |",
+        "| files of the state store | 200 partitions, one changelog file each, every 5 s | "
+        "40 a second in all |",
+        "",
+        f"The arithmetic: memory is rows × ({memory:.0f} - 8 + {payload}) bytes; the checkpoint "
+        "gets each row twice, with its payload, key and time.",
+    ]
+    return "\n".join(measured), "\n".join(worked)
+
+
+def filled(page: str, marks: tuple[str, str], made: str) -> str:
+    """Return a page with another text between two marks."""
+    before, start, rest = page.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
+    if not end:
+        raise SystemExit(f"a page lacks {marks[0]} or {marks[1]}")
+    gap = "\n\n" if "\n" in made else ""
+    return f"{before}{start}{gap}{made}{gap}{end}{after}"
+
+
 def picture(joins: dict, curve: dict, colours: dict) -> str:
     """Return the README's picture: seconds a micro-batch, and recall by memory."""
+    drawn, bottom = bars(joins, colours)
+    height = max(320, math.ceil(bottom) + 14)
     parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 330" width="900" height="330" '
-        'font-family="-apple-system, Segoe UI, Helvetica, Arial, sans-serif" font-size="13" '
-        f'fill="{colours["ink"]}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {height}" width="900" '
+        f'height="{height}" font-family="-apple-system, Segoe UI, Helvetica, Arial, sans-serif" '
+        f'font-size="13" fill="{colours["ink"]}">',
+        *drawn,
+        *curves(curve, colours, height),
+        "</svg>",
+        "",
     ]
-    parts += bars(joins, colours)
-    parts += curves(curve, colours)
-    return "\n".join([*parts, "</svg>", ""])
+    return "\n".join(parts)
 
 
 def text(x: float, y: float, said: str, extra: str = "") -> str:
@@ -152,38 +375,49 @@ def text(x: float, y: float, said: str, extra: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" {extra}>{said}</text>'
 
 
-def bars(joins: dict, colours: dict) -> list[str]:
-    """Return the left half: how long a micro-batch takes."""
-    made = [text(10, 22, "Exact: the same rows, sooner", 'font-weight="600" font-size="15"')]
+def bars(joins: dict, colours: dict) -> tuple[list[str], float]:
+    """Return the left half, how long a micro-batch takes, and where it ends.
+
+    Bars have one scale: the time of Spark with its state in memory on the same rows is 1.
+    """
     quiet = f'fill="{colours["quiet"]}"'
-    made.append(text(10, 42, "seconds a micro-batch, 2 cores", quiet))
-    y, room = 68.0, 225.0
-    found = groups(joins)
-    height = min(15.0, (250 - 24 * len(found)) / len(joins["rows"]) - 3)
+    made = [
+        text(10, 22, "Exact join: seconds per micro-batch", 'font-weight="600" font-size="15"'),
+        text(10, 42, "bars: beside Spark with its state in memory on the same rows", quiet),
+    ]
+    units = {
+        group: next((row["seconds"] for row in rows if row["who"] == UNIT), None)
+        for group, rows in groups(joins).items()
+    }
+    found = {group: rows for group, rows in groups(joins).items() if units[group]}
+    longest = max(row["seconds"] / units[group] for group, rows in found.items() for row in rows)
+    left, room, height, y = 130.0, 250.0, 14.0, 70.0
     for (batch, window), rows in found.items():
-        longest = max(row["seconds"] for row in rows)  # each group has a scale of its own
         made.append(text(10, y, f"{batch:,} rows a micro-batch, {window:,} in the window", quiet))
         y += 8
-        for row, colour in zip(rows, colours["bars"], strict=False):
-            length = max(2.0, room * row["seconds"] / longest)
+        for row in rows:
+            length = max(2.0, room * row["seconds"] / units[batch, window] / longest)
             label = NAMES[row["who"]].replace(", state format 4", "").replace("state in ", "in ")
             weight = 'font-weight="600"' if row["who"] == OURS else ""
             made.append(text(10, y + height - 3, label, f'font-size="12" {weight}'))
-            shape = f'x="130" y="{y:.1f}" width="{length:.1f}" height="{height:.1f}" rx="2"'
+            shape = f'x="{left:.0f}" y="{y:.1f}" width="{length:.1f}" height="{height:.1f}" rx="2"'
+            colour = colours["bars"][list(NAMES).index(row["who"])]
             made.append(f'<rect {shape} fill="{colour}"/>')
             said = f"{row['seconds']:.2f}"
-            made.append(text(136 + length, y + height - 3, said, f'font-size="12" {weight}'))
+            place = left + 6 + length
+            made.append(text(place, y + height - 3, said, f'font-size="12" {weight}'))
             y += height + 3
-        y += 16
-    return made
+        y += 18
+    return made, y - 18
 
 
-def curves(curve: dict, colours: dict) -> list[str]:
+def curves(curve: dict, colours: dict, bottom: float) -> list[str]:
     """Return the right half: recall by memory."""
-    left, top, width, height = 505.0, 62.0, 285.0, 205.0
+    left, top, width = 505.0, 62.0, 365.0
+    height = bottom - 58 - top
     quiet = f'fill="{colours["quiet"]}"'
     least = 0.03
-    made = [text(460, 22, "Below the window: recall by memory", 'font-weight="600" font-size="15"')]
+    made = [text(460, 22, "With a budget: recall by memory", 'font-weight="600" font-size="15"')]
     made.append(text(460, 42, "share of all results that is found", quiet))
 
     def place(memory: float, recall: float) -> tuple[float, float]:

@@ -16,7 +16,14 @@ from tests.patience import until
 from tests.report.browser import browser, missing
 
 ROOT = Path(__file__).resolve().parents[1]
-AT_ROOT = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+ON_GITHUB = [
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+    *(
+        path.relative_to(ROOT).as_posix()
+        for folder in ("docs", "examples")
+        for path in sorted((ROOT / folder).rglob("*.md"))
+    ),
+]
 NEEDED = ("material", "mkdocstrings")
 needs_mkdocs = pytest.mark.skipif(
     not all(map(find_spec, NEEDED)), reason="no MkDocs: pip install mkdocs-material mkdocstrings"
@@ -27,7 +34,7 @@ needs_mkdocs = pytest.mark.skipif(
 def site(tmp_path_factory):
     """Build the site, where warnings are errors, and return its folder."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -74,6 +81,13 @@ def test_the_programs_are_on_the_page_of_examples(site):
 
 
 @needs_mkdocs
+def test_doctests_are_blocks_of_code_and_not_quotations(site):
+    pages = list((site / "reference").rglob("index.html"))
+    assert [path for path in pages if "<blockquote>" in path.read_text()] == []
+    assert "highlight" in (site / "reference" / "engine" / "index.html").read_text()
+
+
+@needs_mkdocs
 def test_no_snippet_is_left_as_it_was_written(site):
     guilty = [path for path in site.rglob("index.html") if re.search(r"--8", path.read_text())]
     assert guilty == []
@@ -99,10 +113,11 @@ def test_search_finds_the_guide(address):
         assert not [said for said in window.complaints() if "favicon" not in said]
 
 
-@pytest.mark.parametrize("page", [page for page in AT_ROOT if (ROOT / page).exists()])
-def test_links_of_pages_at_the_root_lead_somewhere(page):
+@pytest.mark.parametrize("page", ON_GITHUB)
+def test_links_lead_somewhere_on_github_too(page):
     place = (ROOT / page).parent
-    links = re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", (ROOT / page).read_text())
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", (ROOT / page).read_text(), flags=re.DOTALL | re.M)
+    links = re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", text)
     for link in (first or second for first, second in links):
         path, _, anchor = link.partition("#")
         if path.startswith(("http:", "https:")):

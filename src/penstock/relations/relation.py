@@ -29,7 +29,8 @@ class Relation:
         uri: postgresql://..., sqlite:///path or duckdb:///path. `${NAME}` stands for a variable of
             the environment, read wherever a connection is opened. A password itself is refused,
             and so is an address that cannot be read.
-        table, query: one of them; a table as `name` or `schema.name`.
+        table: `name` or `schema.name`; or
+        query: what takes the place of a table. Exactly one of the two is given.
         key: the column that holds the key, or several; by default named as in the events.
         columns: what to fetch; by default all columns but the key.
         credentials: a function that returns {"user": ..., "password": ...}, called wherever a

@@ -69,8 +69,10 @@ def bounded_agg(
         within: how wide the answer may be.
         relative: `within` is a share of the answer itself.
         by: answer for each value of this column, or of several, by itself.
-        key, low, high: the columns of the intervals. An unknown value is -infinity to infinity.
-            No key may be null. Bigints and decimals that no double equals are rounded outward.
+        key: the column of the keys, of which none may be null.
+        low: the column of the lower ends of the intervals.
+        high: the column of the upper ends. An unknown value is -infinity to infinity. Bigints and
+            decimals that no double equals are rounded outward.
         cost: a column that says what it costs to refresh a key; all the same by default.
 
     Returns the columns `by`, then `low` and `high`, between which the truth lies; `within`, whether

@@ -216,8 +216,9 @@ def reconcile(
 
     Parameters:
         archive: the folder that was `archive=`; with `archive="inputs"` that of the results.
-        left, right: the inputs as batch frames, with `archive="inputs"` only. They may hold more
-            than the live join has read.
+        left: the left input as a batch frame, with `archive="inputs"` only. It may hold more than
+            the live join has read.
+        right: the right input, likewise.
         until: a time with its zone, as a datetime or as text ("2026-05-01T00:00Z"): only what was
             missed while the watermark had not passed it; with `archive="inputs"` only results up to
             this time. None: all that is committed.

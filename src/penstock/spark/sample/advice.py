@@ -57,8 +57,11 @@ def advise(
     share of the events.
 
     Parameters:
-        left, right: the batch frames of a join; the events of a cache alone, as `left`.
-        on, time, within: as for `join`.
+        left: the batch frame of one side of a join; the events of a cache.
+        right: the batch frame of the other side; none for a cache.
+        on: as for `join`.
+        time: as for `join`.
+        within: as for `join`.
         delay: how late rows of the streams may come, for the line to paste.
         target: the share of all results (recall), or of all events (hit ratio), to be found.
         goal: what a join gets the most of, and the target counts: `pairs`, that is results, or
