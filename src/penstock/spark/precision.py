@@ -16,9 +16,11 @@ from ..errors import BadInput
 from ..numeric import shown
 from ..precision.queries import Query, refreshes
 from ..precision.queries import answer as answered
+from ..relations.fetching import distinct
 from . import frames
 from .frames import Names, fields_of, free_name, quote
 from .metrics import ThinMetrics
+from .runtime.arrow import first_row
 from .runtime.thin_bucket import HIGH, LOW
 from .session import check_workers
 from .thin import as_double, check_number, rounded_where, thin
@@ -123,7 +125,7 @@ def _answerer(query: Query, groups: int, name: str) -> Callable:
         least, most, within = answered(query, low, high)
         chosen = refreshes(query, low, high, *costs)
         wanted = keys.take(pa.array(chosen, pa.int64())).combine_chunks()
-        columns: list[Any] = [pa.array([part.as_py()], part.type) for part in group]
+        columns: list[Any] = [pa.repeat(part, 1) for part in group]
         columns += [pa.array([each]) for each in (least, most, within)]
         columns.append(pa.ListArray.from_arrays(pa.array([0, len(wanted)], pa.int32()), wanted))
         names = [*(f"g{place}" for place in range(groups)), *ANSWER]
@@ -146,14 +148,15 @@ def _check_intervals(
         bad |= ~(cost >= 0)
     if bad.any():
         row = int(np.argmax(bad))
+        (key,) = first_row(pa.table({name: keys.slice(row, 1)}))
         said = f", cost {costs[0][row]}" if costs else ""
         raise BadInput(
             "an interval must have low <= high, not both of them infinite alike, and a cost of at "
-            f"least 0; that of key {shown(keys[row].as_py())} has low {low[row]}, high {high[row]}"
-            f"{said}"
+            f"least 0; that of key {shown(key)} has low {low[row]}, high {high[row]}{said}"
         )
-    if len(keys.unique()) < len(keys):
+    first, _ = distinct(pa.table({name: keys}))
+    if len(first) < len(keys):
         raise BadInput(
-            f"bounded_agg takes one interval per key, got {len(keys):,} rows of "
-            f"{len(keys.unique()):,} keys; take the last of each: penstock.spark.precision.latest"
+            f"bounded_agg takes one interval per key, got {len(keys):,} rows of {len(first):,} "
+            "keys; take the last of each: penstock.spark.precision.latest"
         )
