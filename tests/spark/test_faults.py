@@ -24,17 +24,20 @@ def check(spark, folder, sides, budget, told):
         assert found < everything
 
 
-@pytest.mark.parametrize("budget", some(BUDGETS, [None]))
-def test_a_worker_is_killed_in_the_middle_of_a_micro_batch(spark, tmp_path, budget):
-    """Twice, in different micro-batches; the task is run again, by another worker."""
+KILLS = [(None, (1,)), (None, (2, 4)), (60, (2, 4))]
+
+
+@pytest.mark.parametrize(("budget", "kills"), some(KILLS, KILLS[:1]))
+def test_a_worker_is_killed_in_the_middle_of_a_micro_batch(spark, tmp_path, budget, kills):
+    """After so many commits; the task is run again, by another worker."""
     images, out = tmp_path / "images", tmp_path / "out-checkpoint"
     images.mkdir(mode=0o700)
-    sides = write(tmp_path, seed=7, count=3000, files=10)
+    sides = write(tmp_path, seed=7, count=3000, files=3 if len(kills) == 1 else 10)
     options = EXACT | {"budget": budget, "policy": "prob"}
     given = {"folder": str(tmp_path), "options": options, "master": "local[2,8]"}
     driver = start_driver(given, tmp_path / "log", PENSTOCK_IMAGE_DIR=str(images))
     try:
-        for after in (2, 4):
+        for after in kills:
             strike(images, [driver.pid], out, driver, after)
         told = figures(driver, tmp_path / "log")
     finally:
@@ -47,17 +50,17 @@ def test_a_worker_is_killed_in_the_middle_of_a_micro_batch(spark, tmp_path, budg
 @pytest.mark.parametrize("budget", some(BUDGETS, [None]))
 def test_a_task_is_run_again_after_its_commit(spark, tmp_path, budget):
     """The image in memory is newer than the state that the second attempt begins with."""
-    sides = write(tmp_path, seed=8, count=600, files=4)
+    sides = write(tmp_path, seed=8, count=600, files=3)
     options = EXACT | {"budget": budget, "policy": "prob"}
     given = {"folder": str(tmp_path), "options": options, "master": "local[2,8]"}
-    driver = start_driver(given | {"fails_after": 2}, tmp_path / "log")
+    driver = start_driver(given | {"fails_after": 1}, tmp_path / "log")
     try:
         told = figures(driver, tmp_path / "log")
     finally:
         kill(driver)
-    for part in range(2):  # of Spark's store: version 3 is that of the third micro-batch
+    for part in range(2):  # of Spark's store: version 2 is that of the second micro-batch
         seen = (tmp_path / f"failed-{part}").read_text().split()
-        assert any(name.startswith("3.") for name in seen), seen
+        assert any(name.startswith("2.") for name in seen), seen
     assert "this task fails after its commit" in (tmp_path / "log").read_text(errors="replace")
     assert sum(told["arrived"]) == 600
     check(spark, tmp_path, sides, budget, told)

@@ -18,11 +18,11 @@ from ..precision.queries import Query, refreshes
 from ..precision.queries import answer as answered
 from ..relations.fetching import distinct
 from . import frames
-from .frames import Names, fields_of, free_name, quote
+from .frames import Names, arrow_schema, fields_of, free_name, quote
 from .metrics import ThinMetrics
-from .runtime.arrow import first_row
+from .runtime.arrow import first_row, fitted
 from .runtime.thin_bucket import HIGH, LOW
-from .session import check_workers
+from .session import check_workers, uses_wide_types
 from .thin import as_double, check_number, rounded_where, thin
 
 __all__ = ["ThinMetrics", "bounded_agg", "latest", "thin"]
@@ -106,13 +106,17 @@ def bounded_agg(
     told = T.DoubleType(), T.DoubleType(), T.BooleanType(), T.ArrayType(df.schema[key].dataType)
     answers = fields_of(dict(zip(ANSWER, told, strict=True)), nullable=False)
     schema = T.StructType(fields_of(kinds).fields + answers.fields)
-    answer = _answerer(query, len(groups), key)
+    arrow = arrow_schema(schema, uses_wide_types(df.sparkSession))
+    answer = _answerer(query, len(groups), key, arrow)
     answered = rows.groupBy(*short.values()).applyInArrow(answer, schema)
     return answered.toDF(*groups, *ANSWER)
 
 
-def _answerer(query: Query, groups: int, name: str) -> Callable:
-    """Return the function for `applyInArrow` that answers for one group."""
+def _answerer(query: Query, groups: int, name: str, schema: pa.Schema) -> Callable:
+    """Return the function for `applyInArrow` that answers for one group.
+
+    Groups and keys come in the session's time zone, and Spark wants them in UTC.
+    """
 
     def answer(group: tuple, table: pa.Table) -> pa.Table:
         keys = table.column("key")
@@ -129,7 +133,7 @@ def _answerer(query: Query, groups: int, name: str) -> Callable:
         columns += [pa.array([each]) for each in (least, most, within)]
         columns.append(pa.ListArray.from_arrays(pa.array([0, len(wanted)], pa.int32()), wanted))
         names = [*(f"g{place}" for place in range(groups)), *ANSWER]
-        return pa.Table.from_arrays(columns, names=names)
+        return fitted(pa.Table.from_arrays(columns, names=names), schema)
 
     return answer
 

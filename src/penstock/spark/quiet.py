@@ -36,8 +36,7 @@ def quiet_session(log: Path, streams: tuple[int, ...] = (1, 2), **settings: Any)
             spark = local(spark_ui_showConsoleProgress="false", **settings)
         # PySpark's own handler calls Java in the middle of another call, which ends in a traceback.
         signal.signal(signal.SIGINT, on_interrupt)
-        # Once Java has ended, each call would print a traceback before it raises an error.
-        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        _hush(spark)
     except Exception as error:
         said = log.read_text(errors="replace").strip().splitlines() or [str(error)]
         raise PenstockError(f"Spark does not start: {said[-1]}") from error
@@ -46,6 +45,14 @@ def quiet_session(log: Path, streams: tuple[int, ...] = (1, 2), **settings: Any)
     finally:
         with suppress(*LOST):
             spark.stop()
+
+
+def _hush(spark: Any) -> None:
+    """Let no traceback be printed once Java has ended: an error of ours says so."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # one for each call, before its error
+    server = getattr(getattr(spark, "_sc", None), "_accumulatorServer", None)  # a thread of PySpark
+    if server is not None:
+        server.handle_error = lambda *_: None
 
 
 @contextmanager
