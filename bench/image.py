@@ -62,7 +62,7 @@ def begin(folder: Path, policy: str, held: int, payload: bool) -> int:
     image = Image(folder)
     with image.lock():
         image.save((join, tables), "token")
-    return image.nbytes
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def kept(tables: list[pa.Table], number: int) -> list[pa.Table]:

@@ -4,7 +4,9 @@ import contextlib
 import copy
 import dataclasses
 import itertools
+import os
 import shutil
+import subprocess
 from collections import Counter
 
 import numpy as np
@@ -201,6 +203,42 @@ def test_a_full_disk(plan, monkeypatch):
     monkeypatch.setattr(images.os, "posix_fallocate", full)
     monkeypatch.setattr(images, "SMALL", 64)  # so that nothing travels with the pickle
     compare(plan, lambda *_: None)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Yield a folder on a disk of 1 MB of its own."""
+    place = tmp_path / "small"
+    place.mkdir()
+    kind = ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", str(place)]
+    done = subprocess.run(["mount", *kind], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")
+    yield place
+    operator._images.clear()
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def test_a_disk_that_fills_up_and_has_room_again(plan, small_disk, monkeypatch, caplog):
+    """To touch memory that has no room on its disk would end the process, so that is not done."""
+    monkeypatch.setenv(images.VARIABLE, str(small_disk))
+    filler, numbers, there = small_disk / "filler", itertools.count(), []
+
+    def meddle(*_):
+        number = next(numbers)
+        there.append(len(list(small_disk.rglob("clean"))))
+        if number == 3:
+            disk = os.statvfs(small_disk)
+            filler.write_bytes(bytes(disk.f_bavail * disk.f_frsize))
+        elif number == 7:
+            filler.unlink()
+
+    compare(plan, meddle)
+    assert there[:4] == [0, 1, 1, 1]
+    assert 0 in there[4:8]  # what changed in place alone is kept
+    assert there[9] == 1
+    (said,) = caplog.messages
+    assert "No space left on device" in said
 
 
 def test_why_there_are_no_images_is_said_once_and_they_come_back(plan, folder, monkeypatch, caplog):

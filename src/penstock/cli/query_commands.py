@@ -72,7 +72,8 @@ def _run(pipeline: Any, spark: Any, result: Any) -> Any:
         if pipeline.monitor:
             with pipeline.placed("monitor", pipeline.monitor):
                 watching = stack.enter_context(monitor(spark, **pipeline.monitor))
-            _tell(f"Monitor: {watching.url}")
+            address, _, token = watching.url.partition("?")  # what is told here may be in a journal
+            _tell(f"Monitor: {address}" + (", which asks for ?token=" if token else ""))
         ending = stack.enter_context(_ending())
         query = pipeline.start(result)
         _tell("Running; Ctrl-C ends it after the micro-batch.")

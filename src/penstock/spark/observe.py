@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from py4j.protocol import Py4JError
+
 from .figures import JOIN
 
 # By the id of a query: what the driver adds to the figures of its join. See `archive.write.Debt`.
 ADDED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+LOST = (Py4JError, ConnectionError)  # what a call of Java raises once Java has ended
 OURS = "penstock."
 BEGIN = "Traceback (most recent call last)"
 CAUSED = "Caused by: "

@@ -1,14 +1,16 @@
 """Follow a query until it ends, or end it after the micro-batch that runs."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from ...errors import PenstockError
 from ...terminal import short
 from ..metrics import KINDS, LookupMetrics, Metrics, read
-from ..observe import cause, figures_of, ran_batch
+from ..observe import LOST, cause, figures_of, ran_batch
 
 PAUSE = 0.25  # seconds between looks at a query
 SOON = 0.02  # once it is to end
@@ -42,10 +44,16 @@ def drive(query: Any, ending: Callable[[], bool], show: Callable[[Any], None]) -
                 if asked != (seen,) or not query.status["isTriggerActive"]:
                     break
         look()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise PenstockError(f"the query failed: {cause(str(error))}") from error
+    except LOST as error:
+        raise PenstockError(
+            "the query failed: Java, which runs Spark, has ended; if the system killed it for its "
+            "memory, give the machine more or Spark less, as driver.memory in [spark]"
+        ) from error
     finally:
-        query.stop()
+        with suppress(*LOST):
+            query.stop()
 
 
 COLUMNS = {  # what is shown of an operator after each micro-batch

@@ -31,7 +31,7 @@ from ..recall.keys import KeyWatch
 from ..recall.pairs import PairWatch
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
 from .archiver import CELL, Archiver, Records, archive_bytes, row_bytes
-from .arrow import as_microseconds, concatenated, gathered, plain_numbers
+from .arrow import as_microseconds, concatenated, first_row, gathered, plain_numbers
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
 from .segments import LARGEST_BYTES, SEGMENT, Segments, make_segment, should_rebuild
@@ -440,9 +440,9 @@ class JoinBucket(Bucket):
                 here = np.flatnonzero(part.columns["key"] == key)
                 if len(here):
                     named = [name for name in source.keys if source.is_payload(name)]
-                    values = (part.payload.column(name)[int(here[-1])] for name in named)
+                    row = part.payload.select(named).slice(int(here[-1]), 1)
                     with suppress(OverflowError, ValueError):
-                        return ", ".join(str(value.as_py())[:LONGEST] for value in values)
+                        return ", ".join(str(value)[:LONGEST] for value in first_row(row))
         return ""
 
     def stored(self) -> Stored:
