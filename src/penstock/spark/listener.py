@@ -158,14 +158,20 @@ class Listener(StreamingQueryListener):
         ]
 
     def _failed_at_once(self, event: Any, name: str) -> None:
-        """Show a query that failed before it reported anything, so that nobody knows its kind."""
+        """Show a query that failed before it reported anything, so that its kind is unknown."""
         query, at = str(event.id), time.time()
         ended = _ended(event.exception, at) | {"run": str(event.runId)}
         known = [watched for (each, _), watched in self._watched.items() if each == query]
         if not known:
             self._forget(name, UNKNOWN)
             about = {"id": query, "name": name, "kind": UNKNOWN}
-            sample = {"at": at, "batch": None, "seconds": {}, "rates": [0.0, 0.0], "figures": {}}
+            sample: Sample = {
+                "at": at,
+                "batch": None,
+                "seconds": {},
+                "rates": [0.0, 0.0],
+                "figures": {},
+            }
             known = [Watched(QueryHistory(about), sample)]
             self._watched[query, UNKNOWN] = known[0]
         for watched in known:
@@ -201,7 +207,7 @@ class Listener(StreamingQueryListener):
             if kind == "join" and observed != JOIN:  # not the first one in the query
                 which = observed.removeprefix(f"{JOIN}_")
                 name, file = f"{name}, join {which}", f"{kind}_{which}"
-            about = {"id": place[0], "run": run, "name": name, "kind": kind}
+            about: dict[str, Any] = {"id": place[0], "run": run, "name": name, "kind": kind}
             about |= {"state": "running", "error": None}
             self._forget(name, kind)
             history = _history(about, figures.get("checkpoint"), file)
