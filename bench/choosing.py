@@ -203,7 +203,8 @@ def cells(kind: str, shares: list[float], asked: Any) -> Iterator[dict[str, Any]
             cell |= {"best": best, "most": found[best], "of best": beside}
             if not asked.only_fixed:
                 auto = ours(arrivals, AUTO, memory_of(arrivals, share))
-                cell |= {"auto": auto, "of best": {AUTO: auto["found"] / max(1, found[best])} | beside}
+                share_of_best = {AUTO: auto["found"] / max(1, found[best])}
+                cell |= {"auto": auto, "of best": share_of_best | beside}
             yield cell
 
 
