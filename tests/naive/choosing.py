@@ -51,7 +51,8 @@ class Chooser:
     the shadow cache of one of them, `key_of` the key of a row.
     """
 
-    def __init__(self, tried, costs, start, rows, make, key_of):
+    def __init__(self, tried, costs, start, rows, make, key_of, joins=True):
+        self.leaves_out = joins and share_of(rows) < 1  # hot keys
         self.tried, self.costs, self.make, self.key_of = tried, costs, make, key_of
         self.share, self.room = share_of(rows), ring_room(rows)
         self.memory = min(rows, RULES.ROOM)
@@ -82,8 +83,8 @@ class Chooser:
         count, came, self.count, self.came = self.count, self.came, 0, 0
         own, self.results = results - self.results, results
         changed = self._look(count, came, own)
-        if self.share < 1 and (math.log2(self.looks).is_integer() or self.looks % 64 == 0):
-            hot = hot_keys([self.key_of(row) for row in self.ring])
+        if self.leaves_out and (math.log2(self.looks).is_integer() or self.looks % 64 == 0):
+            hot = hot_keys([self.key_of(row) for row in self.ring[-2 * RULES.WARM :]])
             if hot != self.hot:
                 self.hot, self.whole, self.real = hot, (0, 0), (0, 0)
         return changed
@@ -152,6 +153,7 @@ class Chooser:
     def _begin(self):
         self.history = self.history[len(self.history) // 2 :]
         self.trial, self.urgent = 0, False
+        self.least = self.funds - RULES.FREE * self._price(RULES.LONGEST)
         everyone = range(len(self.tried))
         self.alive = {n for n in everyone if n != self.choice and self._is_welcome(n)}
         for number in everyone:
@@ -242,7 +244,7 @@ class Chooser:
         else:
             better = ranked[: math.ceil(len(ranked) / 2)]
             kept = {n for n in better if known[n][3] > -RULES.BEHIND * known[n][4]}
-        if self.funds < -self._price(RULES.LONGEST):
+        if self.funds < self.least:
             kept = set()
         for number in self.alive - kept:
             del self.shadows[number]
@@ -379,6 +381,7 @@ class ChoosingLookup(NaiveLookup):
                 budget,
                 lambda chosen: NaiveLookup(factory(chosen[0], **chosen[1]), small),
                 lambda key: key,
+                joins=False,
             )
 
     def _look_up(self, key, size, price):

@@ -305,17 +305,20 @@ class Engine:
         together.
         """
         self._pilot.watch(shown, key)
-        start, count = 0, len(key)
+        start, count, reserved = 0, len(key), 0
         while start < count:
             stop = self._pilot.stop(min(start + CHUNK, count, start + self._most_arrivals()))
             while steps is not None and stop < count and steps[stop] == steps[stop - 1]:
                 stop += 1
-            self._reserve(stop - start)
+            if stop > reserved or self._pilot.policy.refresh is not None:
+                reserved = max(stop, min(start + CHUNK, count))  # at once, however it is cut
+                self._reserve(reserved - start)
             yield start, stop
             self._refresh()
             before = self._pilot.policy
             if self._pilot.learn(shown, start, stop, self.attained):
                 self._change_over(before)
+                reserved = 0
             start = stop
 
     def _most_arrivals(self) -> int:

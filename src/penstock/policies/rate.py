@@ -121,6 +121,6 @@ RATE = Policy(
     on_arrival=on_arrival,
     reserve=reserve,
     cost=10,
-    auto={JOINING: Trial(0, ("", "remains=yes"))},
+    auto={JOINING: Trial(0)},
     advise={JOINING: Trial(12), CACHING: Trial(9)},
 )

@@ -301,11 +301,10 @@ def test_a_ring_holds_the_last_rows(batches):
 @given(keys=st.lists(st.integers(0, 40), max_size=400), held=st.lists(st.integers(0, 40)))
 def test_hot_keys(keys, held):
     set_rules()
-    found = chooser.hot_keys(np.array(keys, np.int64), 0.5)
+    found = chooser.hot_keys(np.array(keys, np.int64))
     assert found.tolist() == sorted(naive.hot_keys(keys))
     cold = chooser.cold_share(np.array(held, np.int64), found)
     assert cold == pytest.approx(naive.cold_share(held, set(found.tolist())))
-    assert chooser.hot_keys(np.array(keys, np.int64), 1.0).size == 0
 
 
 @given(seed=st.integers(0, 2**32), length=st.integers(0, 200), spread=st.integers(1, 400))

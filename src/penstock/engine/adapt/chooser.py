@@ -23,6 +23,7 @@ busy a machine is. Decision 21 (docs/decisions) has the reasons and what it reac
 """
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 SMALLEST = 2  # rows in the budget
 FIRST, PART = 128, 8  # sampled rows before the first look; then a look per such a part of all,
 LONGEST = 512  # of at most so many rows,
-REST = 50_000.0  # or between trials rows that cost the engine so much
+REST = 100_000.0  # or between trials rows that cost the engine so much
 ROUND, FEWEST = 3, 6  # looks after which the worse half is dropped, and before a change
 LOOKS = 64  # that are remembered
 BEHIND = 2.0  # standard errors: a challenger that is so far behind is dropped
@@ -47,9 +48,10 @@ TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in 
 MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
 SURE, BACK = 4.0, 1.0  # standard errors by which a challenger must lead; one that is expected to
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-FREE, SPEND = 2.0, 0.05  # trials that may be had in any case, and the share of the engine's costs
+FREE, SPEND = 1.0, 0.02  # the first trials, and how much more than expected one may cost; and
+# what they may cost later of what the engine costs
 CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
-SHOWN = 650.0  # the costs of showing any rows at all,
+SHOWN = 150.0  # the costs of showing any rows at all,
 FIT = 400_000.0  # and of fitting models to keys with an order
 WARM = 1_024  # sampled rows that a new shadow cache is shown
 RECENT = 3  # looks that are compared with those before
@@ -58,18 +60,16 @@ HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all k
 ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
-SAVED = ("alive", "looks", "usual", "beaten", "whole", "real")
+SAVED = ("alive", "looks", "beaten", "whole", "real")
 ROWS, OWN, FIRST_ONE = 0, 1, 2  # columns of a look: rows, the engine's results, then each policy's
 
 
-def hot_keys(key: np.ndarray, share: float) -> np.ndarray:
-    """Return the keys that are hot, in order; among all keys (a share of 1) none is.
+def hot_keys(key: np.ndarray) -> np.ndarray:
+    """Return the keys that are hot, in order.
 
-    >>> hot_keys(np.array([7] * 50 + list(range(1000))), 0.1).tolist()
+    >>> hot_keys(np.array([7] * 50 + list(range(1000)))).tolist()
     [7]
     """
-    if share >= 1 or not len(key):
-        return np.zeros(0, np.int64)
     values, counts = np.unique(key, return_counts=True)
     return values[counts > HOT * len(key)]
 
@@ -144,18 +144,21 @@ class Chooser(Pilot):
         self._shadows = Shadows(self.candidates, engine, self._sample.share)
         self._ring, self._sampled = Ring(room_for(rows)), Ring(WARM)  # the last rows
         self._memory = min(rows, room)
-        scale = CACHED if engine.problem == CACHING else 1.0
+        caching = engine.problem == CACHING
+        self._leaves_out = not caching and not self._is_whole  # hot keys
+        scale = CACHED if caching else 1.0
         self._costs = [scale * each.policy.cost for each in tried]  # of a row
         self._start, self._choice, self._before = start, start, -1
         self._alive = np.zeros(count, bool)  # challengers in the trial
         self._looks = np.zeros((0, FIRST_ONE + count))  # the last ones, of trials
-        self._usual = np.zeros(0)  # results of the engine for each row, in the last looks
+        self._usual: list[float] = []  # results of the engine for each row, in the last looks
         self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache since it ruled
         self._real = np.zeros(2)  # and of the one before it
         self._results = 0  # of the engine, so far
         self._seen, self._rows = 0, 0  # sampled rows, and all
         self._count, self._trial = 0, 0  # looks so far, and in this trial
         self._funds = FREE * self._price(LONGEST)  # what shadow caches may cost now
+        self._least = 0.0  # funds at which a trial ends: it has cost too much
         self._urgent = 0  # whether the next trial is on credit
         self._doubt = 1.0  # how many times as much a change must bring
         self._since = 0  # rows when the incumbent took over
@@ -207,20 +210,18 @@ class Chooser(Pilot):
         self._ring.add(tuple(each[start:stop] for each in columns))
         taken, need = self._sample.take(stop), self._need
         if not self._is_whole:
-            self._sampled.add(tuple(each[taken] for each in columns))
+            self._sampled.add(tuple(each[taken[-WARM:]] for each in columns))
         if self._sample.count < need:
             return False
         own, self._results = results - self._results, results
         changed = self._look(*self._sample.begin(), own)
-        if self._count & (self._count - 1) == 0 or self._count % 64 == 0:
+        if self._leaves_out and (self._count & (self._count - 1) == 0 or self._count % 64 == 0):
             self._find_hot()
         return changed
 
     def _find_hot(self) -> None:
         """Leave hot keys out; results of another sample are not compared with those so far."""
-        if self._is_whole:
-            return
-        if self._sample.leave_out(hot_keys(_keys(self._ring.last()), self._sample.share)):
+        if self._sample.leave_out(hot_keys(_keys(self._ring.last(2 * WARM)))):
             self._whole, self._real = np.zeros(2), np.zeros(2)
 
     def _look(self, count: int, rows: int, own: int) -> bool:
@@ -253,13 +254,14 @@ class Chooser(Pilot):
 
     def _is_another_stream(self, own: float) -> bool:
         """Tell whether the engine has come to find clearly more or less for each row."""
-        self._usual = np.append(self._usual[1 - LOOKS :], own)
+        self._usual = [*self._usual[1 - LOOKS :], own]
         lately, before = self._usual[-RECENT:], self._usual[:-RECENT]
         if len(before) < 2 * RECENT:
             return False
-        usual = before.mean()
-        far = max(CHANGED * usual, STRANGE * before.std())
-        if np.abs(lately - usual).min() <= far or np.ptp(np.sign(lately - usual)) > 0:
+        usual = sum(before) / len(before)
+        spread = max(0.0, sum(each * each for each in before) / len(before) - usual * usual)
+        far = max(CHANGED * usual, STRANGE * sqrt(spread))
+        if max(lately) >= usual - far and min(lately) <= usual + far:
             return False
         self._usual = lately
         return True
@@ -289,6 +291,7 @@ class Chooser(Pilot):
         """Begin a trial with all challengers; of earlier looks the later half counts."""
         self._looks = self._looks[len(self._looks) // 2 :]
         self._trial = self._urgent = 0
+        self._least = self._funds - FREE * self._price(LONGEST)
         for number in range(len(self.candidates)):
             self._alive[number] = number != self._choice and self._is_welcome(number)
             if self._alive[number] or (number == self._choice and not self._is_whole):
@@ -383,7 +386,7 @@ class Chooser(Pilot):
         kept = [n for n in ranked[: (len(ranked) + 1) // 2] if lead[n] > -BEHIND * error[n]]
         if len(ranked) == 1:
             kept = [n for n in ranked if lead[n] > error[n]]
-        if self._funds < -self._price(LONGEST):
+        if self._funds < self._least:
             kept = []
         for number in set(ranked) - set(kept):
             self._alive[number] = False
@@ -457,9 +460,9 @@ class Chooser(Pilot):
         numbers = [self._choice, self._before, self._since, self.switches, self._urgent]
         numbers += [self._seen, self._rows, self._count, self._trial, self._results]
         saved = {"numbers": np.array([*numbers, self._sample.count, self._sample.rows])}
-        saved |= {"tried": self.tried, "amounts": np.array([self._funds, self._doubt])}
+        saved |= {"tried": self.tried, "amounts": np.array([self._funds, self._least, self._doubt])}
         saved |= {name: getattr(self, f"_{name}").copy() for name in SAVED}
-        saved["hot"] = self.hot
+        saved |= {"hot": self.hot, "usual": np.array(self._usual)}
         for name in ("shadows", "sampled"):
             saved |= prefixed(f"{name}.", getattr(self, f"_{name}").save())
         return prefixed("ring.", self._ring.save()) | prefixed("tuner.", saved)
@@ -474,8 +477,8 @@ class Chooser(Pilot):
         self._before, self._since = before, since
         self._urgent, self._seen, self._rows, self._count, self._trial, self._results, *rest = rest
         self._sample.count, self._sample.rows = rest
-        self._sample.hot = np.array(own["hot"])
-        self._funds, self._doubt = own["amounts"].tolist()
+        self._sample.hot, self._usual = np.array(own["hot"]), own["usual"].tolist()
+        self._funds, self._least, self._doubt = own["amounts"].tolist()
         for name in SAVED:
             setattr(self, f"_{name}", np.array(own[name]))
         for name in ("shadows", "sampled"):

@@ -29,6 +29,8 @@ ROOM = 512  # tuples in a shadow cache
 SALT = np.uint64(0x5851F42D4C957F2D)  # other code that hashes keys must not see the same together
 BITS = np.uint64(11)  # of a hash of 64 bits 53 are compared
 WHOLE = 2**53
+NONE = np.zeros(0, np.int64)
+AHEAD = 16_384  # rows of a batch in which sampled ones are looked for at a time
 RING_FEWEST = 1024  # rows that are kept,
 RING_SOME = 4096  # or two for each row of the budget, up to so many; or half of the budget, if that
 # is more: what is kept counts among what it takes
@@ -44,8 +46,8 @@ def share_of(rows: int, room: int) -> float:
     return min(1.0, room / max(rows, 1))
 
 
-def sampled(key: np.ndarray, share: float) -> np.ndarray:
-    """Return the places of the keys that are in a sample of this share.
+def sampled(key: np.ndarray, share: float, hot: np.ndarray = NONE) -> np.ndarray:
+    """Return the places of the keys that are in a sample of this share, but not of hot ones.
 
     >>> keys = np.arange(10_000)
     >>> len(sampled(keys, 1)), 900 < len(sampled(keys, 0.1)) < 1100
@@ -54,14 +56,22 @@ def sampled(key: np.ndarray, share: float) -> np.ndarray:
     if share >= 1:
         return np.arange(len(key))
     marks = np.zeros(len(key), np.bool_)
-    _mark(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), marks)
+    _mark(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, marks)
     return np.flatnonzero(marks)
 
 
 @kernel
-def _mark(key, threshold, marks):
+def _mark(key, threshold, hot, marks):
     for place in range(key.shape[0]):
-        marks[place] = (mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold
+        if (mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold:
+            low, high = 0, len(hot)
+            while low < high:
+                middle = (low + high) // 2
+                if hot[middle] < key[place]:
+                    low = middle + 1
+                else:
+                    high = middle
+            marks[place] = low == len(hot) or hot[low] != key[place]
 
 
 class Sample:
@@ -73,39 +83,35 @@ class Sample:
     def __init__(self, share: float):
         self.share = share
         self.count, self.rows = 0, 0  # sampled rows since the last look, and rows of any key
-        self.hot = np.zeros(0, np.int64)  # keys that are left out, in order
-        self._key = np.zeros(0, np.int64)  # of the batch
+        self.hot = NONE  # keys that are left out, in order
+        self._key = NONE  # of the batch
         self._taken = 0  # rows of the batch
-        self._places = np.zeros(0, np.int64)  # of the sampled rows in the batch, if not all are
+        self._places = NONE  # of the next sampled rows in the batch, if not all are,
+        self._known = 0  # up to this row
         self._next = 0  # the first of the places that was not taken
 
     def watch(self, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
-        self._key, self._taken = key, 0
-        self._find_places()
+        self._key, self._taken, self._known = key, 0, 0
 
     def leave_out(self, hot: np.ndarray) -> bool:
         """Leave these keys out from now on, also in what is left of the batch; tell if others."""
         if np.array_equal(hot, self.hot):
             return False
-        self.hot = hot
-        self._find_places()
+        self.hot, self._known = hot, self._taken
         return True
-
-    def _find_places(self) -> None:
-        """Find the sampled rows in what is left of the batch."""
-        if self.share < 1:
-            places = sampled(self._key[self._taken :], self.share) + self._taken
-            if len(self.hot):
-                places = places[~np.isin(self._key[places], self.hot)]
-            self._places, self._next = places, 0
 
     def stop(self, most: int, need: int) -> int:
         """Return up to which row to go until `need` rows were sampled, `most` at most."""
         missing = need - self.count
         if self.share >= 1:
             return min(most, self._taken + missing)
+        if self._known <= self._taken:
+            first, self._known = self._taken, min(self._taken + AHEAD, len(self._key))
+            self._places = sampled(self._key[first : self._known], self.share, self.hot) + first
+            self._next = 0
         last = self._next + missing - 1
+        most = min(most, self._known)
         return min(most, int(self._places[last]) + 1) if last < len(self._places) else most
 
     def take(self, stop: int) -> np.ndarray | slice:
@@ -121,7 +127,7 @@ class Sample:
             self._next = end
         self._taken = stop
         if stop == len(self._key):
-            self.watch(self._key[:0])  # it belongs to the caller
+            self.watch(NONE)  # it belongs to the caller
         return taken
 
     def begin(self) -> tuple[int, int]:
