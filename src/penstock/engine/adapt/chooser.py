@@ -454,7 +454,9 @@ class Chooser(Pilot):
         return np.frombuffer("; ".join(map(str, self.candidates)).encode(), np.uint8)
 
     def is_like(self, saved: dict[str, np.ndarray]) -> bool:
-        return np.array_equal(self.tried, saved.get("tuner.tried", ()))
+        # States of 0.2.0 have sums in the place of looks.
+        same = np.array_equal(self.tried, saved.get("tuner.tried", ()))
+        return same and "tuner.looks" in saved
 
     def save(self) -> dict[str, np.ndarray]:
         numbers = [self._choice, self._before, self._since, self.switches, self._urgent]

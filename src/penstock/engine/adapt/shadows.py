@@ -55,13 +55,14 @@ def sampled(key: np.ndarray, share: float, hot: np.ndarray = NONE) -> np.ndarray
     """
     if share >= 1:
         return np.arange(len(key))
-    marks = np.zeros(len(key), np.bool_)
-    _mark(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, marks)
-    return np.flatnonzero(marks)
+    places = np.empty(len(key), np.int64)
+    count = _find(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, places)
+    return places[:count]
 
 
 @kernel
-def _mark(key, threshold, hot, marks):
+def _find(key, threshold, hot, places):
+    count = 0
     for place in range(key.shape[0]):
         if (mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold:
             low, high = 0, len(hot)
@@ -71,7 +72,10 @@ def _mark(key, threshold, hot, marks):
                     low = middle + 1
                 else:
                     high = middle
-            marks[place] = low == len(hot) or hot[low] != key[place]
+            if low == len(hot) or hot[low] != key[place]:
+                places[count] = place
+                count += 1
+    return count
 
 
 class Sample:
