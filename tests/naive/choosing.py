@@ -99,10 +99,10 @@ class Chooser:
         ]
 
     def _need(self):
-        most = RULES.LONGEST
-        if not self.alive:
-            most = max(most, int(RULES.REST * self.share / self.costs[self.choice]))
-        return max(RULES.FIRST, min(self.seen // RULES.PART, most))
+        if self.alive:
+            return max(RULES.FIRST, min(self.seen // RULES.PART, RULES.LONGEST))
+        rest = int(RULES.REST * self.share / self.costs[self.choice])
+        return max(RULES.FIRST, min(2 * (self.seen // RULES.PART), max(RULES.LONGEST, rest)))
 
     def _last(self, count):
         return (self.sample if self.share < 1 else self.ring)[-count:]

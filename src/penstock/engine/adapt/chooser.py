@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 SMALLEST = 2  # rows in the budget
 FIRST, PART = 128, 8  # sampled rows before the first look; then a look per such a part of all,
-LONGEST = 512  # of at most so many rows,
-REST = 100_000.0  # or between trials rows that cost the engine so much
+LONGEST = 512  # of at most so many rows; between trials per part twice as large,
+REST = 100_000.0  # of at most rows that cost the engine so much
 ROUND, FEWEST = 3, 6  # looks after which the worse half is dropped, and before a change
 LOOKS = 64  # that are remembered
 BEHIND = 2.0  # standard errors: a challenger that is so far behind is dropped
@@ -196,10 +196,11 @@ class Chooser(Pilot):
     @property
     def _need(self) -> int:
         """How many sampled rows there are between the last look and the next."""
-        most = LONGEST
+        most, some = LONGEST, self._seen // PART
         if not self._alive.any():
-            most = max(LONGEST, int(REST * self._sample.share / self._costs[self._choice]))
-        return max(FIRST, min(self._seen // PART, most))
+            rest = int(REST * self._sample.share / self._costs[self._choice])
+            most, some = max(LONGEST, rest), 2 * some
+        return max(FIRST, min(some, most))
 
     @property
     def _is_whole(self) -> bool:

@@ -56,26 +56,31 @@ def sampled(key: np.ndarray, share: float, hot: np.ndarray = NONE) -> np.ndarray
     if share >= 1:
         return np.arange(len(key))
     places = np.empty(len(key), np.int64)
-    count = _find(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, places)
+    count = _pick(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, places)
     return places[:count]
 
 
 @kernel
-def _find(key, threshold, hot, places):
+def _pick(key, threshold, hot, places):
     count = 0
-    for place in range(key.shape[0]):
-        if (mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold:
-            low, high = 0, len(hot)
-            while low < high:
-                middle = (low + high) // 2
-                if hot[middle] < key[place]:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == len(hot) or hot[low] != key[place]:
-                places[count] = place
-                count += 1
-    return count
+    for place in range(key.shape[0]):  # whether it counts is a toss: a branch would take longer
+        places[count] = place
+        count += np.int64((mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold)
+    if len(hot) == 0:
+        return count
+    cold = 0
+    for number in range(count):
+        place = places[number]
+        low, high = 0, len(hot)
+        while low < high:
+            middle = (low + high) // 2
+            if hot[middle] < key[place]:
+                low = middle + 1
+            else:
+                high = middle
+        places[cold] = place
+        cold += np.int64(low == len(hot) or hot[low] != key[place])
+    return cold
 
 
 class Sample:
