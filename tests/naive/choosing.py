@@ -63,9 +63,9 @@ class Chooser:
         self.seen = self.looks = self.trial = self.results = self.switches = 0
         self.shadows = {}  # number -> engine
         self.alive = set()  # challengers in the trial
-        self.history = []  # (rows, results of the engine or None, {number: results}) of each look
+        self.history = []  # (rows, results of the engine, {number: results}) of each look
         self.whole, self.real = (0, 0), (0, 0)
-        self.funds, self.doubt, self.urgent = RULES.FREE * self._price(RULES.LONGEST), 1.0, False
+        self.funds, self.doubt, self.urgent = RULES.FREE, 1.0, False
 
     @property
     def in_force(self):
@@ -110,7 +110,8 @@ class Chooser:
     def _look(self, count, came, own):
         self.seen += count
         self.looks += 1
-        self.funds += RULES.SPEND * self.costs[self.choice] * came
+        cost = max(self.costs[self.choice], sum(self.costs) / len(self.costs))
+        self.funds += RULES.SPEND * cost * came
         by_order = [number for number, (name, _) in enumerate(self.tried) if name in BY_ORDER]
         if self.looks == 1 and by_order and self.choice not in by_order:
             if self._is_welcome(by_order[0]):
@@ -152,13 +153,17 @@ class Chooser:
 
     def _begin(self):
         self.history = self.history[len(self.history) // 2 :]
-        self.trial, self.urgent = 0, False
-        self.least = self.funds - RULES.FREE * self._price(RULES.LONGEST)
+        self.urgent = False
+        self._lend()
         everyone = range(len(self.tried))
         self.alive = {n for n in everyone if n != self.choice and self._is_welcome(n)}
         for number in everyone:
             if number in self.alive or (number == self.choice and self.share < 1):
                 self._enter(number)
+
+    def _lend(self):
+        self.trial = 0
+        self.least = min(self.funds, RULES.FREE) - self._price(RULES.LONGEST)
 
     def _enter(self, number):
         if number not in self.shadows:
@@ -187,7 +192,7 @@ class Chooser:
     def _beside(self, number, own, found):
         """Return what the incumbent found, or what the engine would have found as it was before."""
         if number == self.before and self.share < 1 and min(self.real) > 0:
-            return None if own is None else own * self.real[1] / self.real[0]
+            return own * self.real[1] / self.real[0]
         return found.get(self.choice)
 
     def _evidence(self, number):
@@ -226,11 +231,12 @@ class Chooser:
     def _take_over(self, choice):
         self.real, self.whole = self.whole, (0, 0)
         self.choice, self.before = choice, self.choice
-        self.history = [(rows, None, found) for rows, _, found in self.history]
+        self.history = []
         self.switches += 1
         self.alive = self.alive - {choice} | {self.before}
         if self.share >= 1:
             self.shadows.pop(choice, None)
+        self._lend()
         self._enter(self.before)
 
     def _only_retunes(self, number):

@@ -48,8 +48,7 @@ TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in 
 MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
 SURE, BACK = 4.0, 1.0  # standard errors by which a challenger must lead; one that is expected to
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-FREE, SPEND = 1.0, 0.02  # the first trials, and how much more than expected one may cost; and
-# what they may cost later of what the engine costs
+FREE, SPEND = 100_000.0, 0.04  # what trials may cost at first, and later of what the engine costs
 CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
 SHOWN = 150.0  # the costs of showing any rows at all,
 FIT = 400_000.0  # and of fitting models to keys with an order
@@ -148,6 +147,7 @@ class Chooser(Pilot):
         self._leaves_out = not caching and not self._is_whole  # hot keys
         scale = CACHED if caching else 1.0
         self._costs = [scale * each.policy.cost for each in tried]  # of a row
+        self._mean_cost = sum(self._costs) / count
         self._start, self._choice, self._before = start, start, -1
         self._alive = np.zeros(count, bool)  # challengers in the trial
         self._looks = np.zeros((0, FIRST_ONE + count))  # the last ones, of trials
@@ -157,7 +157,7 @@ class Chooser(Pilot):
         self._results = 0  # of the engine, so far
         self._seen, self._rows = 0, 0  # sampled rows, and all
         self._count, self._trial = 0, 0  # looks so far, and in this trial
-        self._funds = FREE * self._price(LONGEST)  # what shadow caches may cost now
+        self._funds = FREE  # what shadow caches may cost now
         self._least = 0.0  # funds at which a trial ends: it has cost too much
         self._urgent = 0  # whether the next trial is on credit
         self._doubt = 1.0  # how many times as much a change must bring
@@ -230,7 +230,7 @@ class Chooser(Pilot):
         self._seen += count
         self._rows += rows
         self._count += 1
-        self._funds += SPEND * self._costs[self._choice] * rows
+        self._funds += SPEND * max(self._costs[self._choice], self._mean_cost) * rows
         if self._count == 1 and self._orders():
             return True
         if self._is_another_stream(own / rows):
@@ -291,12 +291,16 @@ class Chooser(Pilot):
     def _begin(self) -> None:
         """Begin a trial with all challengers; of earlier looks the later half counts."""
         self._looks = self._looks[len(self._looks) // 2 :]
-        self._trial = self._urgent = 0
-        self._least = self._funds - FREE * self._price(LONGEST)
+        self._urgent = 0
+        self._lend()
         for number in range(len(self.candidates)):
             self._alive[number] = number != self._choice and self._is_welcome(number)
             if self._alive[number] or (number == self._choice and not self._is_whole):
                 self._enter(number)
+
+    def _lend(self) -> None:
+        """Let a trial begin, or go on after a change, that may cost what it is expected to."""
+        self._trial, self._least = 0, min(self._funds, FREE) - self._price(LONGEST)
 
     def _enter(self, number: int) -> None:
         """Let a policy have a shadow cache that knows the last rows."""
@@ -366,12 +370,13 @@ class Chooser(Pilot):
         """Put a challenger in force, which found this share more; the trial goes on."""
         self._beaten = np.array([self._choice, share, error])
         self._real, self._whole = self._whole, np.zeros(2)
-        self._looks[:, OWN] = np.nan  # what the engine found under the policy before
+        self._looks = self._looks[:0]
         self._choice, self._before = choice, self._choice
         self.in_force = self.candidates[choice]
         self._since = self._rows
         self.switches += 1
         self._alive[self._before], self._alive[choice] = True, False
+        self._lend()
         if self._is_whole:
             self._shadows.drop(choice)
         self._enter(self._before)
