@@ -59,7 +59,8 @@ HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all k
 ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
-SAVED = ("alive", "looks", "beaten", "whole", "real")
+SAVED = ("choice", "before", "since", "seen", "rows", "count", "trial", "results", "urgent")
+SAVED += ("funds", "least", "doubt", "alive", "looks", "usual", "beaten", "whole", "real")
 ROWS, OWN, FIRST_ONE = 0, 1, 2  # columns of a look: rows, the engine's results, then each policy's
 
 
@@ -465,31 +466,22 @@ class Chooser(Pilot):
         return same and "tuner.looks" in saved
 
     def save(self) -> dict[str, np.ndarray]:
-        numbers = [self._choice, self._before, self._since, self.switches, self._urgent]
-        numbers += [self._seen, self._rows, self._count, self._trial, self._results]
-        saved = {"numbers": np.array([*numbers, self._sample.count, self._sample.rows])}
-        saved |= {"tried": self.tried, "amounts": np.array([self._funds, self._least, self._doubt])}
-        saved |= {name: getattr(self, f"_{name}").copy() for name in SAVED}
-        saved |= {"hot": self.hot, "usual": np.array(self._usual)}
-        for name in ("shadows", "sampled"):
+        saved = {"tried": self.tried, "switches": np.array(self.switches)}
+        saved |= {name: np.array(getattr(self, f"_{name}")) for name in SAVED}
+        for name in ("shadows", "sampled", "sample"):
             saved |= prefixed(f"{name}.", getattr(self, f"_{name}").save())
         return prefixed("ring.", self._ring.save()) | prefixed("tuner.", saved)
 
     def load(self, saved: dict[str, np.ndarray], resized: bool) -> None:
         own = part(saved, "tuner.")
-        self._choice, before, since, self.switches, *rest = own["numbers"].tolist()
+        self._choice, self.switches = int(own["choice"]), int(own["switches"])
         self.in_force = self.candidates[self._choice]
         self._ring.load(part(saved, "ring."))
         if resized:
             return
-        self._before, self._since = before, since
-        self._urgent, self._seen, self._rows, self._count, self._trial, self._results, *rest = rest
-        self._sample.count, self._sample.rows = rest
-        self._sample.hot, self._usual = np.array(own["hot"]), own["usual"].tolist()
-        self._funds, self._least, self._doubt = own["amounts"].tolist()
         for name in SAVED:
-            setattr(self, f"_{name}", np.array(own[name]))
-        for name in ("shadows", "sampled"):
+            setattr(self, f"_{name}", own[name].item() if own[name].ndim == 0 else own[name].copy())
+        for name in ("shadows", "sampled", "sample"):
             getattr(self, f"_{name}").load(part(own, f"{name}."))
 
 

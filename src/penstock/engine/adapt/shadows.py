@@ -145,6 +145,14 @@ class Sample:
         self.count = self.rows = 0
         return counted
 
+    def save(self) -> dict[str, np.ndarray]:
+        """Return all but the batch as plain arrays."""
+        return {"counts": np.array([self.count, self.rows]), "hot": self.hot}
+
+    def load(self, saved: dict[str, np.ndarray]) -> None:
+        """Go on where `save` left off."""
+        (self.count, self.rows), self.hot = saved["counts"].tolist(), np.array(saved["hot"])
+
 
 def room_for(rows: int) -> int:
     """Return how many of the last rows to keep beside a memory of so many.
