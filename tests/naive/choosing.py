@@ -65,7 +65,7 @@ class Chooser:
         self.alive = set()  # challengers in the trial
         self.history = []  # (rows, results of the engine, {number: results}) of each look
         self.whole, self.real = (0, 0), (0, 0)
-        self.funds, self.doubt, self.urgent = RULES.FREE, 1.0, False
+        self.funds, self.doubt = RULES.FREE, 1.0
 
     @property
     def in_force(self):
@@ -118,17 +118,15 @@ class Chooser:
                 self._take_over(by_order[0])
                 return True
         if self._is_another_stream(own / came):
-            self.history, self.urgent = [], True
+            self.history = []
         if self.alive:
             self._compare(self._last(count), own)
             if self._follow():
                 return True
             if self.trial % RULES.ROUND == 0:
                 self._halve()
-        elif self.seen >= self.memory:
-            price = self._price(min(self._need(), RULES.LONGEST))
-            if self.funds >= (0 if self.urgent else price):
-                self._begin()
+        elif self.seen >= self.memory and self.funds >= 0:
+            self._begin()
         return False
 
     def _is_another_stream(self, own):
@@ -143,17 +141,8 @@ class Chooser:
             self.own = recent
         return more or less
 
-    def _price(self, need):
-        price = 0
-        for (name, _), cost in zip(self.tried, self.costs, strict=True):
-            if name not in BY_ORDER:
-                shown = [RULES.WARM] + [need] * (2 * RULES.ROUND)
-                price += sum(RULES.SHOWN + cost * rows for rows in shown)
-        return price
-
     def _begin(self):
         self.history = self.history[len(self.history) // 2 :]
-        self.urgent = False
         self._lend()
         everyone = range(len(self.tried))
         self.alive = {n for n in everyone if n != self.choice and self._is_welcome(n)}
@@ -163,7 +152,7 @@ class Chooser:
 
     def _lend(self):
         self.trial = 0
-        self.least = min(self.funds, RULES.FREE) - self._price(RULES.LONGEST)
+        self.least = self.funds - 2 * RULES.FREE
 
     def _enter(self, number):
         if number not in self.shadows:

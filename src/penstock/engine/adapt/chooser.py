@@ -7,9 +7,9 @@ found in the same rows. After every `ROUND` looks the worse half of the challeng
 all that are clearly behind; when the last one is dropped too, the trial is over. A challenger takes
 over as soon as its lead, over the last `LOOKS` looks, is more than what a change costs, `TURN`
 memories full of the incumbent's results, and `SURE` standard errors; the trial goes on, with the
-policy that was in force among the challengers. A trial begins when it is paid for: shadow caches
-may cost `FREE` trials in any case, and `SPEND` of what the engine costs. When the engine's own
-results have clearly changed earlier looks are forgotten, and the next trial is on credit.
+policy that was in force among the challengers. A trial begins when the last one is paid for: they
+may cost `FREE` at first, and in the long run `SPEND` of what the engine costs. Looks from before
+the engine's own results clearly changed are forgotten.
 
 Where all keys are sampled, it is the engine's own results that count for the incumbent. Where they
 are not, they count against the policy that was in force before: if the engine finds less than that
@@ -46,9 +46,10 @@ LOOKS = 64  # that are remembered
 BEHIND = 2.0  # standard errors: a challenger that is so far behind is dropped
 TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in these,
 MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
-SURE, BACK = 4.0, 1.0  # standard errors by which a challenger must lead; one that is expected to
+SURE, BACK = 4.0, 2.0  # standard errors by which a challenger must lead; one that is expected to
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-FREE, SPEND = 100_000.0, 0.04  # what trials may cost at first, and later of what the engine costs
+FREE = 50_000.0  # what trials may cost at first, and any single one twice that,
+SPEND = 0.03  # and in the long run of what the engine costs
 CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
 SHOWN = 150.0  # the costs of showing any rows at all,
 FIT = 400_000.0  # and of fitting models to keys with an order
@@ -59,7 +60,7 @@ HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all k
 ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
-SAVED = ("choice", "before", "since", "seen", "rows", "count", "trial", "results", "urgent")
+SAVED = ("choice", "before", "since", "seen", "rows", "count", "trial", "results")
 SAVED += ("funds", "least", "doubt", "alive", "looks", "usual", "beaten", "whole", "real")
 ROWS, OWN, FIRST_ONE = 0, 1, 2  # columns of a look: rows, the engine's results, then each policy's
 
@@ -160,7 +161,6 @@ class Chooser(Pilot):
         self._count, self._trial = 0, 0  # looks so far, and in this trial
         self._funds = FREE  # what shadow caches may cost now
         self._least = 0.0  # funds at which a trial ends: it has cost too much
-        self._urgent = 0  # whether the next trial is on credit
         self._doubt = 1.0  # how many times as much a change must bring
         self._since = 0  # rows when the incumbent took over
         self.switches = 0
@@ -235,14 +235,14 @@ class Chooser(Pilot):
         if self._count == 1 and self._orders():
             return True
         if self._is_another_stream(own / rows):
-            self._looks, self._urgent = self._looks[:0], 1
+            self._looks = self._looks[:0]
         if self._alive.any():
             self._show(count, own)
             if self._follow():
                 return True
             if self._trial % ROUND == 0:
                 self._halve()
-        elif self._seen >= self._memory and self._funds >= self._needed:
+        elif self._seen >= self._memory and self._funds >= 0:
             self._begin()
         return False
 
@@ -268,31 +268,11 @@ class Chooser(Pilot):
         self._usual = lately
         return True
 
-    # What a trial costs
-
-    def _price(self, need: int) -> float:
-        """Return what a trial with looks of so many rows costs, about.
-
-        With half of the challengers from round to round all rounds together cost twice the first.
-        """
-        looks = 2 * ROUND
-        return sum(
-            (1 + looks) * SHOWN + cost * (WARM + looks * need)
-            for each, cost in zip(self.candidates, self._costs, strict=True)
-            if not each.policy.ordered
-        )
-
-    @property
-    def _needed(self) -> float:
-        """What there must be to begin a trial: all that it costs, or no debts if it is urgent."""
-        return 0.0 if self._urgent else self._price(min(self._need, LONGEST))
-
     # A trial
 
     def _begin(self) -> None:
         """Begin a trial with all challengers; of earlier looks the later half counts."""
         self._looks = self._looks[len(self._looks) // 2 :]
-        self._urgent = 0
         self._lend()
         for number in range(len(self.candidates)):
             self._alive[number] = number != self._choice and self._is_welcome(number)
@@ -300,8 +280,8 @@ class Chooser(Pilot):
                 self._enter(number)
 
     def _lend(self) -> None:
-        """Let a trial begin, or go on after a change, that may cost what it is expected to."""
-        self._trial, self._least = 0, min(self._funds, FREE) - self._price(LONGEST)
+        """Let a trial begin, or go on after a change."""
+        self._trial, self._least = 0, self._funds - 2 * FREE
 
     def _enter(self, number: int) -> None:
         """Let a policy have a shadow cache that knows the last rows."""
