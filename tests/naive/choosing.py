@@ -143,16 +143,12 @@ class Chooser:
 
     def _begin(self):
         self.history = self.history[len(self.history) // 2 :]
-        self._lend()
+        self.trial = 0
         everyone = range(len(self.tried))
         self.alive = {n for n in everyone if n != self.choice and self._is_welcome(n)}
         for number in everyone:
             if number in self.alive or (number == self.choice and self.share < 1):
                 self._enter(number)
-
-    def _lend(self):
-        self.trial = 0
-        self.least = self.funds - 2 * RULES.FREE
 
     def _enter(self, number):
         if number not in self.shadows:
@@ -225,7 +221,7 @@ class Chooser:
         self.alive = self.alive - {choice} | {self.before}
         if self.share >= 1:
             self.shadows.pop(choice, None)
-        self._lend()
+        self.trial = 0
         self._enter(self.before)
 
     def _only_retunes(self, number):
@@ -239,7 +235,7 @@ class Chooser:
         else:
             better = ranked[: math.ceil(len(ranked) / 2)]
             kept = {n for n in better if known[n][3] > -RULES.BEHIND * known[n][4]}
-        if self.funds < self.least:
+        if self.trial >= RULES.LENGTH:
             kept = set()
         for number in self.alive - kept:
             del self.shadows[number]

@@ -4,7 +4,8 @@ One policy is in force, the *incumbent*. From time to time the others are its *c
 trial: each has a shadow cache (`shadows.py`), and all are shown the same rows. In a *look*, taken
 whenever a part of the rows has come again, what each found is compared with what the incumbent
 found in the same rows. After every `ROUND` looks the worse half of the challengers is dropped, and
-all that are clearly behind; when the last one is dropped too, the trial is over. A challenger takes
+all that are clearly behind; when the last one is dropped too, or after `LENGTH` looks, the trial is
+over. A challenger takes
 over as soon as its lead, over the last `LOOKS` looks, is more than what a change costs, `TURN`
 memories full of the incumbent's results, and `SURE` standard errors; the trial goes on, with the
 policy that was in force among the challengers. A trial begins when the last one is paid for: they
@@ -42,13 +43,14 @@ FIRST, PART = 128, 8  # sampled rows before the first look; then a look per such
 LONGEST = 512  # of at most so many rows; between trials per part twice as large,
 REST = 100_000.0  # of at most rows that cost the engine so much
 ROUND, FEWEST = 3, 6  # looks after which the worse half is dropped, and before a change
+LENGTH = 18  # looks of a trial at most, from the last change on
 LOOKS = 64  # that are remembered
 BEHIND = 2.0  # standard errors: a challenger that is so far behind is dropped
 TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in these,
 MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
 SURE, BACK = 4.0, 2.0  # standard errors by which a challenger must lead; one that is expected to
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-FREE = 50_000.0  # what trials may cost at first, and any single one twice that,
+FREE = 50_000.0  # what trials may cost at first,
 SPEND = 0.03  # and in the long run of what the engine costs
 CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
 SHOWN = 150.0  # the costs of showing any rows at all,
@@ -61,7 +63,7 @@ ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
 SAVED = ("choice", "before", "since", "seen", "rows", "count", "trial", "results")
-SAVED += ("funds", "least", "doubt", "alive", "looks", "usual", "beaten", "whole", "real")
+SAVED += ("funds", "doubt", "alive", "looks", "usual", "beaten", "whole", "real")
 ROWS, OWN, FIRST_ONE = 0, 1, 2  # columns of a look: rows, the engine's results, then each policy's
 
 
@@ -160,7 +162,6 @@ class Chooser(Pilot):
         self._seen, self._rows = 0, 0  # sampled rows, and all
         self._count, self._trial = 0, 0  # looks so far, and in this trial
         self._funds = FREE  # what shadow caches may cost now
-        self._least = 0.0  # funds at which a trial ends: it has cost too much
         self._doubt = 1.0  # how many times as much a change must bring
         self._since = 0  # rows when the incumbent took over
         self.switches = 0
@@ -273,15 +274,11 @@ class Chooser(Pilot):
     def _begin(self) -> None:
         """Begin a trial with all challengers; of earlier looks the later half counts."""
         self._looks = self._looks[len(self._looks) // 2 :]
-        self._lend()
+        self._trial = 0
         for number in range(len(self.candidates)):
             self._alive[number] = number != self._choice and self._is_welcome(number)
             if self._alive[number] or (number == self._choice and not self._is_whole):
                 self._enter(number)
-
-    def _lend(self) -> None:
-        """Let a trial begin, or go on after a change."""
-        self._trial, self._least = 0, self._funds - 2 * FREE
 
     def _enter(self, number: int) -> None:
         """Let a policy have a shadow cache that knows the last rows."""
@@ -356,15 +353,14 @@ class Chooser(Pilot):
         self.in_force = self.candidates[choice]
         self._since = self._rows
         self.switches += 1
-        self._alive[self._before], self._alive[choice] = True, False
-        self._lend()
+        self._alive[self._before], self._alive[choice], self._trial = True, False, 0
         if self._is_whole:
             self._shadows.drop(choice)
         self._enter(self._before)
 
     def _halve(self) -> None:
         """Drop the worse half of the challengers, and those clearly behind; the last one, if it
-        does not lead, or if the trial has become too expensive.
+        does not lead, or if the trial has taken too long.
 
         With the last one the trial is over.
         """
@@ -373,7 +369,7 @@ class Chooser(Pilot):
         kept = [n for n in ranked[: (len(ranked) + 1) // 2] if lead[n] > -BEHIND * error[n]]
         if len(ranked) == 1:
             kept = [n for n in ranked if lead[n] > error[n]]
-        if self._funds < self._least:
+        if self._trial >= LENGTH:
             kept = []
         for number in set(ranked) - set(kept):
             self._alive[number] = False
