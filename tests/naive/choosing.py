@@ -5,6 +5,7 @@ handed over by the tests (`RULES`): what is checked here is the mechanism. Shado
 naive engines themselves, and rows are seen one at a time instead of in batches.
 """
 
+import copy
 import math
 from collections import Counter
 from statistics import fmean, pstdev
@@ -152,8 +153,9 @@ class Chooser:
 
     def _enter(self, number):
         if number not in self.shadows:
-            self.shadows[number] = self.make(self.tried[number])
-            self._show(number, self._last(RULES.WARM))
+            self.shadows[number] = self.make(self.tried[number], number == self.choice)
+            if self.share < 1:
+                self._show(number, self._last(RULES.WARM))
             if self.tried[number][0] in BY_ORDER:
                 self.funds -= RULES.FIT
 
@@ -197,7 +199,7 @@ class Chooser:
         for number in self.alive:
             looks, rows, base, lead, error = self._evidence(number)
             turn = self.doubt * RULES.TURN * self.memory * base / max(rows, 1)
-            if self._only_retunes(number):
+            if self._only_retunes(number) or (self.share >= 1 and self.doubt <= 1):
                 turn = 0
             expected = number == self.start and self.share >= 1
             expected |= self.tried[number][0] in BY_ORDER
@@ -214,6 +216,7 @@ class Chooser:
         return True
 
     def _take_over(self, choice):
+        self._enter(self.choice)
         self.real, self.whole = self.whole, (0, 0)
         self.choice, self.before = choice, self.choice
         self.history = []
@@ -222,7 +225,6 @@ class Chooser:
         if self.share >= 1:
             self.shadows.pop(choice, None)
         self.trial = 0
-        self._enter(self.before)
 
     def _only_retunes(self, number):
         return self.tried[number][0] == self.in_force[0] and self.in_force[0] in ("gdj", "clock")
@@ -286,9 +288,20 @@ class ChoosingJoin(NaiveJoin):
             self.small_scale = max(1, round(rows * share_of(rows)))
             self.chooser = Chooser(tried, costs, start, rows, self._shadow, first_key)
 
-    def _shadow(self, chosen):
+    def _fork(self, name, params, as_it_is):
+        """Return a copy of the join that goes on under another policy, or under its own."""
+        chooser, self.chooser = self.chooser, None
+        fork, self.chooser = copy.deepcopy(self), chooser
+        fork.drop = 0.0
+        if not as_it_is:
+            fork.begin_anew(name, params, chooser.ring)
+        return fork
+
+    def _shadow(self, chosen, as_it_is):
         name, params = chosen
         share = self.chooser.share
+        if share >= 1:
+            return self._fork(name, params, as_it_is)
         cold = cold_share([t.keys[0] for t in self.held], self.chooser.hot)
         rows = [max(1, round(lane.budget * share * cold)) for lane in self.lanes]
         small = self.options | {"drop": 0.0, "shares": [part / sum(rows) for part in rows]}
@@ -326,13 +339,12 @@ class ChoosingJoin(NaiveJoin):
             for lane in self.lanes:
                 lane.policy.retune(**params)
             return
+        self.begin_anew(name, params, self.chooser.ring)
+
+    def begin_anew(self, name, params, ring):
+        """Tell new policies of the rows in the ring, and of those held, each in its time."""
         make = factory(name, joins=self.joins, **params)
         self.lanes = self._make_lanes(make, [lane.budget for lane in self.lanes])
-        self._live_again()
-
-    def _live_again(self):
-        """Tell the new policies of the rows in the ring, and of those held, each in its time."""
-        ring = self.chooser.ring
         to_come = sorted(self.held, key=lambda t: self.times[t.row])
         now = -math.inf
         for number, row in enumerate(ring, start=1):
@@ -370,7 +382,7 @@ class ChoosingLookup(NaiveLookup):
                 costs,
                 start,
                 budget,
-                lambda chosen: NaiveLookup(factory(chosen[0], **chosen[1]), small),
+                lambda chosen, as_it_is: self._shadow(*chosen, as_it_is, small),
                 lambda key: key,
                 joins=False,
             )
@@ -391,13 +403,24 @@ class ChoosingLookup(NaiveLookup):
         return super().discard(keys)
 
     def _take_over(self, before, name, params):
-        """Tell the new policy of the uses of older rows, then of the references in the ring."""
         if name == before and hasattr(self.policy, "retune"):
             self.policy.retune(**params)
             return
+        self.begin_anew(name, params, self.chooser.ring)
+
+    def _shadow(self, name, params, as_it_is, small):
+        if self.chooser.share < 1:
+            return NaiveLookup(factory(name, **params), small)
+        chooser, self.chooser = self.chooser, None
+        fork, self.chooser = copy.deepcopy(self), chooser
+        if not as_it_is:
+            fork.begin_anew(name, params, chooser.ring)
+        return fork
+
+    def begin_anew(self, name, params, ring):
+        """Tell a new policy of the uses of older rows, then of the references in the ring."""
         self.policy = factory(name, **params)(self.seed, self.budget)
         self.policy.caching = True
-        ring = self.chooser.ring
         first = self.counters["arrived"] - len(ring)
         for t in sorted(self.held, key=lambda t: self.last[t.keys[0]]):
             key = t.keys[0]

@@ -281,10 +281,16 @@ class Chooser(Pilot):
                 self._enter(number)
 
     def _enter(self, number: int) -> None:
-        """Let a policy have a shadow cache that knows the last rows."""
-        if number not in self._shadows.numbers():
+        """Let a policy have a shadow cache: of all keys a copy of the engine, which it takes over;
+        of a sample an empty one that is shown the last rows.
+        """
+        if number in self._shadows.numbers():
+            return
+        if self._is_whole:
+            self._shadows.begin(number)
+        else:
             self._show_to(number, self._last(WARM))
-            self._funds -= FIT * self.candidates[number].policy.ordered
+        self._funds -= FIT * self.candidates[number].policy.ordered
 
     def _is_welcome(self, number: int) -> bool:
         """Tell whether a policy may be tried: models are fitted to keys with an order only.
@@ -327,7 +333,11 @@ class Chooser(Pilot):
         looks, rows, base, lead, error = self._evidence()
         turn = self._doubt * TURN * self._memory * base / np.maximum(rows, 1)
         here = self.policy
-        free = [each.policy is here and here.retuned is not None for each in self.candidates]
+        free = [  # a copy of the engine has itself paid for what a change costs
+            (self._is_whole and self._doubt <= 1)
+            or (each.policy is here and here.retuned is not None)
+            for each in self.candidates
+        ]
         expected = [
             each.policy.ordered or (self._is_whole and number == self._start)
             for number, each in enumerate(self.candidates)
@@ -346,6 +356,7 @@ class Chooser(Pilot):
 
     def _take_over(self, choice: int, share: float, error: float) -> None:
         """Put a challenger in force, which found this share more; the trial goes on."""
+        self._enter(self._choice)  # while the engine is still under this policy
         self._beaten = np.array([self._choice, share, error])
         self._real, self._whole = self._whole, np.zeros(2)
         self._looks = self._looks[:0]
@@ -356,7 +367,6 @@ class Chooser(Pilot):
         self._alive[self._before], self._alive[choice], self._trial = True, False, 0
         if self._is_whole:
             self._shadows.drop(choice)
-        self._enter(self._before)
 
     def _halve(self) -> None:
         """Drop the worse half of the challengers, and those clearly behind; the last one, if it

@@ -234,6 +234,10 @@ class Shadows:
         each._show(columns)
         return each.attained - before
 
+    def begin(self, number: int) -> None:
+        """Make one, which of all keys holds what the engine holds."""
+        self._get(number)
+
     def numbers(self) -> set[int]:
         """Return the challengers that have one."""
         return {int(name.partition(".")[0]) for name in self._saved} | set(self._made)
@@ -256,12 +260,11 @@ class Shadows:
     def _get(self, number: int) -> "Engine":
         if number not in self._made:
             saved = self._take_saved(number)
-            made = (
-                type(self._engine).restore(saved)
-                if saved
-                else self._engine._shadow(self._tried[number], self._share)
-            )
-            made.is_shadow = True
+            if saved:
+                made = type(self._engine).restore(saved)
+                made.is_shadow = True
+            else:
+                made = self._engine._fork(self._tried[number], self._share)
             self._made[number] = made
         return self._made[number]
 
