@@ -53,6 +53,7 @@ class Chooser:
     """
 
     def __init__(self, tried, costs, start, rows, make, key_of, joins=True):
+        self.sure = RULES.SURE if joins else RULES.SURE_CACHING
         self.leaves_out = joins and share_of(rows) < 1  # hot keys
         self.tried, self.costs, self.make, self.key_of = tried, costs, make, key_of
         self.share, self.room = share_of(rows), ring_room(rows)
@@ -203,7 +204,7 @@ class Chooser:
                 turn = 0
             expected = number == self.start and self.share >= 1
             expected |= self.tried[number][0] in BY_ORDER
-            sure = RULES.BACK if expected else RULES.SURE
+            sure = RULES.BACK if expected else self.sure
             if looks >= RULES.FEWEST and lead > turn + sure * error:
                 worth[number] = lead / base
         if not worth:
@@ -237,7 +238,7 @@ class Chooser:
         else:
             better = ranked[: math.ceil(len(ranked) / 2)]
             kept = {n for n in better if known[n][3] > -RULES.BEHIND * known[n][4]}
-        if self.trial >= RULES.LENGTH:
+        if self.trial >= RULES.LENGTH or self.funds < -RULES.FREE:
             kept = set()
         for number in self.alive - kept:
             del self.shadows[number]

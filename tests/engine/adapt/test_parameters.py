@@ -41,6 +41,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(footprint, "ROOM", 8)
     monkeypatch.setattr(chooser, "FIRST", 8)
     monkeypatch.setattr(chooser, "SURE", 0.25)
+    monkeypatch.setattr(chooser, "SURE_CACHING", 0.25)
     monkeypatch.setattr(chooser, "FEWEST", 2)
     monkeypatch.setattr(chooser, "ROUND", 2)
     monkeypatch.setattr(chooser, "HOT", 0.5)  # there are few keys
@@ -159,14 +160,14 @@ def test_the_cuts_do_not_matter_nor_do_restores(size):
 
 
 def test_another_budget_keeps_the_choice_and_begins_to_judge_anew():
-    side, key, time = np.arange(4000) // 2 % 2, favourites(4000), np.arange(4000)
+    side, key, time = np.arange(9000) // 2 % 2, favourites(9000), np.arange(9000)
     join = Join("clock:rho=auto", 20, within=500)
     join.push(side, key, time)
     found = join.in_force
     assert found != choose("clock:rho=auto").starting
     larger = Join.restore(join.save(), budget=40)
     assert larger.in_force == found
-    larger.push(side, key, time + 4000)
+    larger.push(side, key, time + 9000)
     recount(larger)
     miniatures = {name for name in larger.save() if name.endswith("held.time")}
     assert {len(larger.save()[name]) for name in miniatures} == {40}

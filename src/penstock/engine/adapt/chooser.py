@@ -48,10 +48,11 @@ LOOKS = 64  # that are remembered
 BEHIND = 2.0  # standard errors: a challenger that is so far behind is dropped
 TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in these,
 MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
-SURE, BACK = 4.0, 2.0  # standard errors by which a challenger must lead; one that is expected to
+SURE, SURE_CACHING = 4.0, 2.5  # standard errors by which a challenger must lead, in joins, which
+BACK = 2.0  # begin with what is hardly ever beaten, and in caches; and one that is expected to
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-FREE = 50_000.0  # what trials may cost at first,
-SPEND = 0.03  # and in the long run of what the engine costs
+FREE = 40_000.0  # what trials may cost at first, and may be owed by a trial that goes on
+SPEND = 0.015  # and in the long run of what the engine costs
 CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
 SHOWN = 150.0  # the costs of showing any rows at all,
 FIT = 400_000.0  # and of fitting models to keys with an order
@@ -62,8 +63,10 @@ HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all k
 ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
-SAVED = ("choice", "before", "since", "seen", "rows", "count", "trial", "results")
-SAVED += ("funds", "doubt", "alive", "looks", "usual", "beaten", "whole", "real")
+SAVED = (
+    *("choice", "before", "since", "seen", "rows", "count", "trial", "results", "funds", "doubt"),
+    *("alive", "looks", "usual", "beaten", "whole", "real"),
+)
 ROWS, OWN, FIRST_ONE = 0, 1, 2  # columns of a look: rows, the engine's results, then each policy's
 
 
@@ -149,7 +152,7 @@ class Chooser(Pilot):
         self._memory = min(rows, room)
         caching = engine.problem == CACHING
         self._leaves_out = not caching and not self._is_whole  # hot keys
-        scale = CACHED if caching else 1.0
+        scale, self._sure = (CACHED, SURE_CACHING) if caching else (1.0, SURE)
         self._costs = [scale * each.policy.cost for each in tried]  # of a row
         self._mean_cost = sum(self._costs) / count
         self._start, self._choice, self._before = start, start, -1
@@ -342,7 +345,7 @@ class Chooser(Pilot):
             each.policy.ordered or (self._is_whole and number == self._start)
             for number, each in enumerate(self.candidates)
         ]
-        worth = lead > np.where(free, 0.0, turn) + np.where(expected, BACK, SURE) * error
+        worth = lead > np.where(free, 0.0, turn) + np.where(expected, BACK, self._sure) * error
         worth &= self._alive & (looks >= FEWEST)
         if not worth.any():
             return False
@@ -379,7 +382,7 @@ class Chooser(Pilot):
         kept = [n for n in ranked[: (len(ranked) + 1) // 2] if lead[n] > -BEHIND * error[n]]
         if len(ranked) == 1:
             kept = [n for n in ranked if lead[n] > error[n]]
-        if self._trial >= LENGTH:
+        if self._trial >= LENGTH or self._funds < -FREE:
             kept = []
         for number in set(ranked) - set(kept):
             self._alive[number] = False

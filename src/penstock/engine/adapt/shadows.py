@@ -56,16 +56,16 @@ def sampled(key: np.ndarray, share: float, hot: np.ndarray = NONE) -> np.ndarray
     if share >= 1:
         return np.arange(len(key))
     places = np.empty(len(key), np.int64)
-    count = _pick(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, places)
+    count = _chosen(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, places)
     return places[:count]
 
 
 @kernel
-def _pick(key, threshold, hot, places):
+def _chosen(key, threshold, hot, places):
     count = 0
     for place in range(key.shape[0]):  # whether it counts is a toss: a branch would take longer
         places[count] = place
-        count += np.int64((mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold)
+        count += int((mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold)
     if len(hot) == 0:
         return count
     cold = 0
@@ -79,7 +79,7 @@ def _pick(key, threshold, hot, places):
             else:
                 high = middle
         places[cold] = place
-        cold += np.int64(low == len(hot) or hot[low] != key[place])
+        cold += int(low == len(hot) or hot[low] != key[place])
     return cold
 
 
@@ -123,9 +123,11 @@ class Sample:
         most = min(most, self._known)
         return min(most, int(self._places[last]) + 1) if last < len(self._places) else most
 
-    def take(self, stop: int) -> np.ndarray | slice:
-        """Take note that the rows before `stop` were taken; return where sampled ones are."""
-        taken: np.ndarray | slice = slice(self._taken, stop)
+    def take(self, stop: int) -> np.ndarray:
+        """Take note that the rows before `stop` were taken; return where sampled ones are, if not
+        all are.
+        """
+        taken = NONE
         self.rows += stop - self._taken
         if self.share >= 1:
             self.count += stop - self._taken
