@@ -40,9 +40,8 @@ def attained_with(engine, rows):
 
 
 def ring_room(rows):
-    """Twice as many rows as the budget has, but not very few, and of many rows half."""
-    some = max(RULES.RING_FEWEST, min(2 * rows, RULES.RING_SOME), rows // 2)
-    return min(some, RULES.RING_MOST)
+    """Half as many rows as the budget has, but not very few."""
+    return min(max(RULES.RING_FEWEST, rows // 2), RULES.RING_MOST)
 
 
 class Chooser:

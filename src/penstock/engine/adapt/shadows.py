@@ -31,9 +31,8 @@ BITS = np.uint64(11)  # of a hash of 64 bits 53 are compared
 WHOLE = 2**53
 NONE = np.zeros(0, np.int64)
 AHEAD = 16_384  # rows of a batch in which sampled ones are looked for at a time
-RING_FEWEST = 1024  # rows that are kept,
-RING_SOME = 4096  # or two for each row of the budget, up to so many; or half of the budget, if that
-# is more: what is kept counts among what it takes
+RING_FEWEST = 1024  # rows that are kept, or half of the budget if that is more: they count among
+# what the engine takes
 RING_MOST = 1 << 20
 
 
@@ -160,9 +159,9 @@ def room_for(rows: int) -> int:
     """Return how many of the last rows to keep beside a memory of so many.
 
     >>> room_for(10), room_for(1000), room_for(100_000)
-    (1024, 2000, 50000)
+    (1024, 1024, 50000)
     """
-    return min(max(RING_FEWEST, min(2 * rows, RING_SOME), rows // 2), RING_MOST)
+    return min(max(RING_FEWEST, rows // 2), RING_MOST)
 
 
 class Ring:
