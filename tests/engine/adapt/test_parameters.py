@@ -179,10 +179,12 @@ def test_what_it_takes_does_not_grow_with_the_memory():
     keys = random.zipf(1.1, 60_000) % 50_000
     taken = []
     for budget in (1_000, 4_000, 16_000):
-        cache = Lookup("gdj:percentile=auto", budget)
-        cache.push(keys)
-        saved = cache.save()
-        taken.append(sum(array.nbytes for name, array in saved.items() if "tuner" in name))
+        cache, most = Lookup("gdj:percentile=auto", budget), 0
+        for part in np.split(keys, 30):  # trials come and go
+            cache.push(part)
+            saved = cache.save()
+            most = max(most, sum(saved[name].nbytes for name in saved if "tuner" in name))
+        taken.append(most)
     assert max(taken) < 2**20
     assert taken[-1] < 1.5 * taken[0]
 
