@@ -18,7 +18,7 @@ from .. import policies
 from ..errors import BadInput
 from ..kernel.indirect import INDIRECT, are_hooks_ready, stand_ins, through
 from ..kernel.jit import PATIENCE, SLOW, is_ready, say_compiling
-from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, grown
+from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, copied, grown
 from .adapt.chooser import Chooser, make_pilot
 from .adapt.pilot import Pilot
 from .adapt.shadows import Columns
@@ -305,17 +305,20 @@ class Engine:
         together.
         """
         self._pilot.watch(shown, key)
-        start, count = 0, len(key)
+        start, count, reserved = 0, len(key), 0
         while start < count:
             stop = self._pilot.stop(min(start + CHUNK, count, start + self._most_arrivals()))
             while steps is not None and stop < count and steps[stop] == steps[stop - 1]:
                 stop += 1
-            self._reserve(stop - start)
+            if stop > reserved or self._pilot.policy.refresh is not None:
+                reserved = max(stop, min(start + CHUNK, count))  # at once, however it is cut
+                self._reserve(reserved - start)
             yield start, stop
             self._refresh()
             before = self._pilot.policy
             if self._pilot.learn(shown, start, stop, self.attained):
                 self._change_over(before)
+                reserved = 0
             start = stop
 
     def _most_arrivals(self) -> int:
@@ -338,11 +341,32 @@ class Engine:
             fresh = self._pilot.in_force.make_state(Setup(1))
             self._states = tuple(retuned(each, fresh) for each in self._states)
             return
+        self._learn_anew(self._pilot.lately)
+
+    def _learn_anew(self, lately: Columns) -> None:
+        """Let the policy in force, which knows nothing, learn from the last rows."""
         self._states = self._fresh_states()
-        lately = self._pilot.lately
         self._reserve_states(len(lately[0]))
         self._replay(lately)
         self._refresh()
+
+    def _fork(self, chosen: Configured, share: float) -> "Engine":
+        """Return a shadow cache; one of all keys holds what this holds and goes on from there."""
+        shadow = self._shadow(chosen, share)
+        shadow.is_shadow = True
+        lately = self._pilot.lately
+        if share < 1 or not lately or not self._can_hand_on(shadow):
+            return shadow
+        shadow._tables, shadow._indirect = copied(self._tables), ((), None)
+        if str(chosen) == str(self._pilot.in_force):
+            shadow._states = tuple(map(copied, self._states))
+        else:
+            shadow._learn_anew(lately)
+        return shadow
+
+    def _can_hand_on(self, shadow: "Engine") -> bool:
+        """Tell whether the tables of a shadow cache of all keys are like the own ones."""
+        return True
 
     def _reserve(self, arrivals: int) -> None:
         """Make sure that the next `arrivals` rows find room in every table."""

@@ -591,5 +591,10 @@ class Join(JoinMemory):
 
     def _show(self, columns: Columns) -> None:
         stream, key, time, deadline, *size = columns
-        end = None if self.form.counting else deadline
-        self.push(stream, key, time, end=end, size=size[0] if size else None, emit=False)
+        if self.form.counting:
+            assert isinstance(self.within, int)
+            deadline = np.full(len(time), self.within)
+        row = np.arange(self._next_row, self._next_row + len(time))
+        self._next_row += len(time)
+        sizes, unmatched = size[0] if size else np.empty(0, np.int64), np.zeros(len(time), bool)
+        self._take(Rows(stream, key, time, deadline, row, sizes, unmatched), COUNT)

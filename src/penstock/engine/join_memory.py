@@ -256,6 +256,10 @@ class JoinMemory(Engine):
         cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
         return [max(1, round(each * share * cold)) for each in self._budgets]
 
+    def _can_hand_on(self, shadow: Engine) -> bool:
+        assert isinstance(shadow, JoinMemory)
+        return shadow.form == self.form
+
     def _fit(self, shadow: Engine, share: float) -> None:
         assert isinstance(shadow, JoinMemory)
         shadow.resize(sum(self._shadow_budgets(share)))

@@ -174,7 +174,7 @@ def families(
     `weighed`: rows differ in size, or in what a hit is worth.
 
     >>> [str(each) for each in families("joining", plain=True, windowed=True)[0]]
-    ['rate', 'rate:remains=True']
+    ['rate']
     """
     found = []
     for policy, trial in _ranked(known(), problem, "auto"):

@@ -115,6 +115,5 @@ GDJ = Policy(
     tunable={"percentile": Tunable(PERCENTILES, 0.2)},
     retuned=retuned,
     cost=1.5,
-    auto={JOINING: Trial(4, ("percentile=0.2",))},
     advise={JOINING: Trial(8, ("percentile=0.1",))},
 )
