@@ -8,6 +8,7 @@ from typing import Any
 from . import ALL, html
 from .algorithms import table
 from .frame import FAILS, HOLDS, IN_PART, spaced
+from .origin import told
 
 NAME, HTML = "reproduction.md", "reproduction.html"
 MARKS = {HOLDS: "**holds**", IN_PART: "*in part*", FAILS: "**does not hold here**"}
@@ -79,6 +80,7 @@ def introduction(records: list[dict[str, Any]]) -> list[str]:
         f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
         f" and {counts[FAILS]} do not hold here. How near is near enough is ours where the"
         " paper gives no number; the claim then says it in brackets.",
+        *([told(records)] if records else []),
         *([f"Small versions only, to be read as such: {', '.join(small)}."] if small else []),
         *([f"Not run here: {', '.join(missing)}."] if missing else []),
     ]
