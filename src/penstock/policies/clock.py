@@ -176,7 +176,11 @@ CLOCK = Policy(
     choose_victim,
     on_match=on_match,
     **WITH_ORDER | {"on_insert": on_insert},
-    tunable={"rho": Tunable(RATES, 0.5), "w0": Tunable((0.0, 1.0), 0.0)},
+    tunable={
+        "rho": Tunable(RATES, 0.5),
+        "w0": Tunable((0.0, 1.0), 0.0),
+        "hand": Tunable((MOVES, STAYS), MOVES),
+    },
     retuned=retuned,
     auto={JOINING: Trial(5, ("rho=0.5",))},
     advise={JOINING: Trial(0), CACHING: Trial(0)},
