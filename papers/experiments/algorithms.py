@@ -212,6 +212,18 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "src/penstock/precision/rules/published.py",
         ),
         Algorithm(
+            "stale values: intervals that bound the updates missed (section 4.7)",
+            "`adaptive:stale=true`",
+            SAME,
+            "src/penstock/precision/rules/published.py",
+        ),
+        Algorithm(
+            "SUM and MAX with a precision constraint [OW00] (section 4.1)",
+            "`sum(*) within 20`, `max(*) within 20`",
+            SAME + "; averages, minima, counts and quantiles too",
+            "src/penstock/precision/queries.py",
+        ),
+        Algorithm(
             "exact caching [WJH97], divergence caching [HSW94]",
             "`exact`, `divergence`",
             SAME,

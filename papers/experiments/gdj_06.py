@@ -72,8 +72,8 @@ def run(lab: Lab) -> Found:
     coarse = mean[SHARES] / mean["unified gdj"]
     said = (
         f"The paper has no unified PROB; unified GDJ finds {prob:.2f} times its results. By average"
-        " credit (section 4.3, `sketched_shares`) each join has a share of the memory by the average"
-        f" credit of its tuples, and finds {coarse:.2f} times what unified GDJ does."
+        " credit (section 4.3, `sketched_shares`) each join has a share of the memory by the"
+        f" average credit of its tuples, and finds {coarse:.2f} times what unified GDJ does."
     )
     verdicts = [
         judge(

@@ -48,8 +48,7 @@ def run(lab: Lab) -> Found:
         panels = figure.subplots(1, len(names) + 1)
         for axes, name in zip(panels, names, strict=False):
             curves = {
-                p: many.curve("count", "recall", streams=name, policy=p)
-                for p in (*who, BY_PARTS)
+                p: many.curve("count", "recall", streams=name, policy=p) for p in (*who, BY_PARTS)
             }
             lines(
                 axes,
