@@ -80,8 +80,8 @@ def introduction(records: list[dict[str, Any]]) -> list[str]:
         f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
         f" and {counts[FAILS]} do not hold here. How near is near enough is ours where the"
         " paper gives no number; the claim then says it in brackets. Numbers of earlier runs were"
-        " known when some verdicts were written or corrected; where that decided one, the note"
-        " under its figure says so.",
+        " known when verdicts were corrected; the notes under the figures say which of them that"
+        " is known to have decided.",
         *([told(records)] if records else []),
         *([f"Small versions only, to be read as such: {', '.join(small)}."] if small else []),
         *([f"Not run here: {', '.join(missing)}."] if missing else []),
