@@ -56,7 +56,7 @@ def test_the_shape_of_the_report():
         "runs": 2,
     }
     assert [score["policy"] for score in scores] == ["gdj", "opt"]
-    assert scores[0]["params"] == {"percentile": 0.5, "method": 1}
+    assert scores[0]["params"] == {"percentile": 0.5, "method": 1, "credit": "results"}
     assert scores[1]["params"] == {}
     for score in scores:
         assert list(score) == [

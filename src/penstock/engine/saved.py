@@ -87,8 +87,13 @@ def restored(state: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
 
 
 def unflatten(like: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
-    """Return a state shaped like `like` with the saved arrays in it."""
+    """Return a state shaped like `like` with the saved arrays in it.
+
+    A table that is empty need not have been saved: a policy may have got it since.
+    """
     if isinstance(like, np.ndarray):
+        if name not in saved and not like.size:
+            return like.copy()
         if name not in saved:
             raise BadState(f"saved state lacks {name!r}")
         return np.array(saved[name], like.dtype, order="C")
