@@ -383,7 +383,7 @@ def bars(joins: dict, colours: dict) -> tuple[list[str], float]:
     quiet = f'fill="{colours["quiet"]}"'
     made = [
         text(10, 22, "Exact join: seconds per micro-batch", 'font-weight="600" font-size="15"'),
-        text(10, 42, "bars: beside Spark with its state in memory on the same rows", quiet),
+        text(10, 42, "bars: relative to Spark with its state in memory", quiet),
     ]
     units = {
         group: next((row["seconds"] for row in rows if row["who"] == UNIT), None)
@@ -444,9 +444,9 @@ def curves(curve: dict, colours: dict, bottom: float) -> list[str]:
         ends.append((middle[1], name, colour))
     ends.sort()
     for number, (_, name, colour) in enumerate(ends):
-        y = top + 14 + 19 * number
-        made.append(f'<path d="M{left + 12} {y - 4}h22" stroke="{colour}" stroke-width="2.2"/>')
-        made.append(text(left + 40, y, SHOWN[name], f'fill="{colour}"'))
+        x, y = left + 12 + 130 * (number // 2), top + 20 + 18 * (number % 2)  # between two lines
+        made.append(f'<path d="M{x} {y - 4}h22" stroke="{colour}" stroke-width="2.2"/>')
+        made.append(text(x + 28, y, SHOWN[name], f'fill="{colour}"'))
     return made
 
 
