@@ -27,9 +27,10 @@ def check(spark, folder, sides, budget, told):
 KILLS = [(None, (1,)), (None, (2, 4)), (60, (2, 4))]
 
 
-@pytest.mark.parametrize(("budget", "kills"), some(KILLS, KILLS[:1]))
-def test_a_worker_is_killed_in_the_middle_of_a_micro_batch(spark, tmp_path, budget, kills):
+@pytest.mark.parametrize("case", some(KILLS, KILLS[:1]), ids=str)
+def test_a_worker_is_killed_in_the_middle_of_a_micro_batch(spark, tmp_path, case):
     """After so many commits; the task is run again, by another worker."""
+    budget, kills = case
     images, out = tmp_path / "images", tmp_path / "out-checkpoint"
     images.mkdir(mode=0o700)
     sides = write(tmp_path, seed=7, count=3000, files=3 if len(kills) == 1 else 10)
