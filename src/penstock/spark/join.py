@@ -360,7 +360,8 @@ def join(
     and batches, classic Spark and Spark Connect.
 
     Parameters:
-        left, right: the frames, both streams or both batches.
+        left: the left frame, a stream or a batch.
+        right: the right frame, of the same kind.
         on: the key column, or several, by the same names in both frames; or a dict of names,
             {"user_id": "uid"}: the left frame's, then the right frame's. With `near` it may be
             left out.
