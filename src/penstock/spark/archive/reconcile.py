@@ -22,7 +22,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from pyspark import inheritable_thread_target
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -33,13 +33,28 @@ from ..join import join
 from ..metrics import Metrics
 from ..near import Near, are_near, cell_of, near_span
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .write import ADDED_BY, KEPT_IN, SIDES, WATERMARK, Info, Path, added_upto, missing, read_info
+from .write import (
+    ADDED_BY,
+    KEPT_IN,
+    SIDES,
+    WATERMARK,
+    Added,
+    Ends,
+    Info,
+    Path,
+    added_upto,
+    missed,
+    read_info,
+)
 
 CHANGE = "change"  # the column that says whether a row is added or taken away
 CELL, CELLS = 4, ("bucket", "cell")  # windows in a cell of time, and what rows that meet share
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 ROUND_BYTES = 256 << 20  # of an archive, for each file of what is kept of it
 PLACE_BITS = 44  # of a number that tells a row: the bucket stands above its place
+TOLD_ROWS = 1_000_000  # of which something was told later: so many are sent to all tasks
+PART_BYTES = 16 << 20  # of an archive or of inputs, for one part of a shuffle
+FEW_BYTES = 4 << 20  # of an archive, which surely has no more of them
 CORRECTIONS = "corrections"
 START = datetime.fromtimestamp(0, UTC)
 MICRO = timedelta(microseconds=1)
@@ -58,7 +73,7 @@ class Reconciled:
 class Owed:
     """How much is to be reconciled."""
 
-    bytes: int  # of the archive
+    bytes: int  # of the archive that are not reconciled yet
     rows: int
     oldest: datetime | None  # the time of the oldest of them
     pairs: float | None = None  # results that are owed, estimated
@@ -91,6 +106,8 @@ class Archive:
         self.results = Folders(session, self.info.results)
         self.fixes = self.folders.within(CORRECTIONS)
         self.bases = self.folders.numbers("base-")
+        self._records: dict[int, DataFrame] = {}  # by how far they go
+        self._few: dict[int, bool] = {}
 
     @property
     def done(self) -> int:
@@ -130,28 +147,40 @@ class Archive:
         return [f"base-{n}" for n in self.bases[-1:]] + [f"batch-{n}" for n in new]
 
     def records(self, upto: int) -> DataFrame:
-        """Return all records up to a micro-batch."""
-        names = [] if self.info.inputs else self.folder_names(upto)
-        if not names:
-            return self.session.createDataFrame([], self.info.type)
-        read = self.session.read.schema(self.info.type)
-        return read.parquet(*map(self.folders.path, names))
+        """Return all records up to a micro-batch; their folders are listed once."""
+        if upto not in self._records:
+            names = [] if self.info.inputs else self.folder_names(upto)
+            read = self.session.read.schema(self.info.type)
+            paths = [*map(self.folders.path, names)]
+            self._records[upto] = (
+                read.parquet(*paths) if paths else empty(self.session, self.info.type)
+            )
+        return self._records[upto]
 
     def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
         """Return the rows of a side, of some time on, with all that is known of them."""
         records = self.records(upto)
         # One number, so that Spark compares and sorts by one.
         row = F.shiftleft(F.col("bucket").cast("long"), PLACE_BITS).bitwiseOR(F.col("place"))
-        later = records.where(F.col("side").isNull()).select(
+        told = records.where(F.col("side").isNull()).select(
             row.alias("row"), F.col("last").alias("last_"), F.col("alone").alias("alone_")
         )
         rows = records.where(F.col("side") == SIDES.index(side))
         if since is not None:
             rows = rows.where(_from(*self._time(side), since))
-        # Of most rows nothing more is told: what is told fits into memory, and sorting costs most.
-        rows = rows.join(later.hint("shuffle_hash"), row == F.col("row"), "left")
-        told = {name: F.coalesce(f"{name}_", name) for name in ("last", "alone")}
-        return rows.withColumns(told).select(self.info.type.names)
+        # If few, all tasks get what is told, and rows need not be moved to it.
+        told = told.hint("broadcast") if self.tells_little(upto) else told
+        rows = rows.join(told, row == F.col("row"), "left")
+        known = {name: F.coalesce(f"{name}_", name) for name in ("last", "alone")}
+        return rows.withColumns(known).select(self.info.type.names)
+
+    def tells_little(self, upto: int) -> bool:
+        """Return whether something is told later of few rows."""
+        if upto not in self._few:
+            records = self.records(upto)
+            told = records.where(F.col("side").isNull()).limit(TOLD_ROWS + 1)
+            self._few[upto] = _size(records) <= FEW_BYTES or told.count() <= TOLD_ROWS
+        return self._few[upto]
 
     def time(self, side: str) -> Column:
         """Return the time of the rows of a side in microseconds."""
@@ -172,8 +201,20 @@ class Archive:
         for kept in ("batch", "base"):
             said = self.folders.read_text(f"{kept}-{batch}/{WATERMARK}")
             if said is not None:
-                return int(said)
+                return int(said.split()[0])
         return watermark_of(self.checkpoint, batch)
+
+    def missed_upto(self, batch: int) -> Ends:
+        """Return how many results were missed up to a micro-batch, as the query has estimated.
+
+        The next one tells, and where there is none yet, the last ones.
+        """
+        for number in reversed([n for n in self.folders.numbers("batch-") if n <= batch + 1]):
+            said = self.folders.read_text(f"batch-{number}/{WATERMARK}") or ""
+            ends: Any = json.loads(said.partition(" ")[2] or "[null, null, null]")
+            if None not in ends:
+                return tuple(ends)
+        return None, None, None
 
     @property
     def changes(self) -> T.StructType:
@@ -193,9 +234,15 @@ class Archive:
     def live(self) -> DataFrame:
         """Return the results that are in their folder, with those that were appended."""
         if not any(name.startswith("batch=") for name, _ in self.results.names()):
-            return self.session.createDataFrame([], self.info.columns)
+            return empty(self.session, self.info.columns)
         found = self.session.read.schema(self.info.columns).parquet(self.results.root)
         return found.select(*(quote(name) for name in self.info.columns.names))
+
+
+def empty(session: SparkSession, kind: T.StructType) -> DataFrame:
+    """Return a frame without rows that takes no task."""
+    none = F.lit(None)
+    return session.range(0).select(*(none.cast(each.dataType).alias(each.name) for each in kind))
 
 
 def appended(upto: int) -> str:
@@ -251,7 +298,7 @@ def reconcile(
         mine = now
     reached = mine.done if mine.info.inputs else mine.watermark(mine.done)
     when = START + reached * MICRO if reached > 0 else None
-    none = session.createDataFrame([], mine.changes)
+    none = empty(session, mine.changes)
     return Reconciled(mine.done, when, reduce(DataFrame.unionAll, made, none))
 
 
@@ -305,35 +352,50 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
     What is kept for the next one is written at the same time, and moved into place as the last.
     """
     upto, base = step.upto, f"base-{step.upto}"
+    mine.tells_little(upto)  # which both parts ask
     with ThreadPoolExecutor(1) as pool:
-        kept = pool.submit(inheritable_thread_target(_keep), mine, upto, base)
-        added = added_upto(mine.folders, mine.done) + _correct(mine, step, inputs)
-        mine.folders.claim(f"{ADDED_BY}{upto}", str(added))
+        kept = pool.submit(inheritable_thread_target(mine.session)(_keep), mine, upto, base)
+        before = added_upto(mine.folders, mine.done)
+        count = before.results + _correct(mine, step, inputs)
+        told = (None, None, None) if mine.info.inputs else mine.missed_upto(upto)
+        mine.folders.claim(f"{ADDED_BY}{upto}", Added(count, told).encode())
         mine.folders.place_once(kept.result(), base)
-    for name in (*mine.folder_names(upto), f"_claim-{mine.done}", f"{ADDED_BY}{mine.done}"):
-        mine.folders.remove(name)
+    _forget(mine.folders, upto)
+
+
+def _forget(folders: Folders, done: int) -> None:
+    """Remove what is older than a step that is done, also what slower runs have left of it."""
+    for prefix in ("batch-", "base-", "_claim-", ADDED_BY):
+        for number in folders.numbers(prefix):
+            if number < done or (number == done and prefix == "batch-"):
+                folders.remove(f"{prefix}{number}")
 
 
 def _correct(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> int:
-    """Write what is to be added and taken away, if it is not there; return how much is added."""
-    upto = step.upto
+    """Write what is to be added and taken away, if it is not there; return how much that is.
+
+    What is taken away counts in anti joins only: in the others it comes with what is added.
+    """
+    upto, counted = step.upto, Observation()
+    sign, has_written = "-" if mine.info.how == ANTI else "+", False
     if mine.written(upto) is None:
         from_inputs = mine.info.inputs
         found = _compared(mine, upto, inputs).persist() if from_inputs else _corrections(mine, upto)
         try:
             if from_inputs:
                 _check_complete(mine.info, found)
+            told = found.observe(counted, F.count_if(F.col(CHANGE) == sign).alias("count"))
             if step.append:
-                mine.results.publish_once(found.drop(CHANGE), appended(upto))
+                has_written = mine.results.publish_once(told.drop(CHANGE), appended(upto))
             else:
-                mine.fixes.publish_once(found, f"upto={upto}")
+                has_written = mine.fixes.publish_once(told, f"upto={upto}")
         finally:
             found.unpersist()
+    if has_written:
+        return int(counted.get["count"])
     written = mine.written(upto)
     assert written is not None
-    # Files tell how many rows they have; values must be read.
-    only_adds = mine.info.how in (INNER, SEMI)
-    return (written if only_adds else written.where(F.col(CHANGE) == "+")).count()
+    return written.where(F.col(CHANGE) == sign).count()
 
 
 def _keep(mine: Archive, upto: int, base: str) -> str:
@@ -352,6 +414,14 @@ def _size(frame: DataFrame) -> int:
     """Return the bytes of the files that a frame is read from."""
     plan: Any = frame._jdf.queryExecution().optimizedPlan()
     return int(plan.stats().sizeInBytes())
+
+
+def suit_size(mine: Archive, *inputs: DataFrame) -> None:
+    """Let a session of our own shuffle in so many parts that each of them fits into memory."""
+    size = sum(map(_size, inputs or (mine.records(mine.reached()),)))
+    name = "spark.sql.shuffle.partitions"
+    wanted = max(int(mine.session.conf.get(name) or 2), 1 + size // PART_BYTES)
+    mine.session.conf.set(name, wanted)
 
 
 def _corrections(mine: Archive, upto: int) -> DataFrame:
@@ -541,8 +611,15 @@ def owed(session: SparkSession, archive: Path, told: Metrics | None = None) -> O
     new = mine.records(upto).where(F.col("batch") > mine.done)
     time = F.min(F.coalesce(mine.time("left"), mine.time("right")))
     rows, oldest = new.agg(F.count("*"), F.timestamp_micros(time)).collect()[0]
-    size = 0 if mine.info.inputs else sum(map(mine.folders.size, mine.folder_names(upto)))
+    batches = [name for name in mine.folder_names(upto) if name.startswith("batch-")]
+    size = 0 if mine.info.inputs else sum(map(mine.folders.size, batches))
     oldest = None if oldest is None else oldest.astimezone(UTC)
-    added = added_upto(mine.folders, mine.done)
-    pairs, low, high = (None,) * 3 if told is None else missing(asdict(told), added)
-    return Owed(size, rows, oldest, pairs, low, high)
+    ends: Ends = None, None, None
+    if told is not None:
+        is_none = not mine.info.inputs and not rows
+        ends = (
+            (0.0, 0.0, 0.0)
+            if is_none
+            else added_upto(mine.folders, mine.done).owed(missed(asdict(told)))
+        )
+    return Owed(size, rows, oldest, *ends)
