@@ -48,7 +48,8 @@ from .write import (
 )
 
 CHANGE = "change"  # the column that says whether a row is added or taken away
-CELL, CELLS = 4, ("bucket", "cell")  # windows in a cell of time, and what rows that meet share
+CELL = 4  # windows in a cell of time
+CELL_BITS = 14, 2  # of a number that tells a key: what is left of cells of time and of values
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 ROUND_BYTES = 256 << 20  # of an archive, for each file of what is kept of it
 PLACE_BITS = 44  # of a number that tells a row: the bucket stands above its place
@@ -160,8 +161,7 @@ class Archive:
     def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
         """Return the rows of a side, of some time on, with all that is known of them."""
         records = self.records(upto)
-        # One number, so that Spark compares and sorts by one.
-        row = F.shiftleft(F.col("bucket").cast("long"), PLACE_BITS).bitwiseOR(F.col("place"))
+        row = row_number("place")
         told = records.where(F.col("side").isNull()).select(
             row.alias("row"), F.col("last").alias("last_"), F.col("alone").alias("alone_")
         )
@@ -178,7 +178,7 @@ class Archive:
         """Return whether something is told later of few rows."""
         if upto not in self._few:
             records = self.records(upto)
-            told = records.where(F.col("side").isNull()).limit(TOLD_ROWS + 1)
+            told = records.where(F.col("side").isNull())
             self._few[upto] = _size(records) <= FEW_BYTES or told.count() <= TOLD_ROWS
         return self._few[upto]
 
@@ -296,6 +296,7 @@ def reconcile(
         now = Archive(session, archive)
         made += [found for found in [now.written(step.upto)] if found is not None]
         mine = now
+    _forget(mine.folders, mine.done)
     reached = mine.done if mine.info.inputs else mine.watermark(mine.done)
     when = START + reached * MICRO if reached > 0 else None
     none = empty(session, mine.changes)
@@ -360,15 +361,15 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
         told = (None, None, None) if mine.info.inputs else mine.missed_upto(upto)
         mine.folders.claim(f"{ADDED_BY}{upto}", Added(count, told).encode())
         mine.folders.place_once(kept.result(), base)
-    _forget(mine.folders, upto)
 
 
 def _forget(folders: Folders, done: int) -> None:
     """Remove what is older than a step that is done, also what slower runs have left of it."""
-    for prefix in ("batch-", "base-", "_claim-", ADDED_BY):
-        for number in folders.numbers(prefix):
-            if number < done or (number == done and prefix == "batch-"):
-                folders.remove(f"{prefix}{number}")
+    for name, _ in folders.names():
+        prefix, _, number = name.rpartition("-")
+        of_a_step = f"{prefix}-" in ("batch-", "base-", "_claim-", ADDED_BY) and number.isdigit()
+        if of_a_step and int(number) < done + (prefix == "batch"):
+            folders.remove(name)
 
 
 def _correct(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> int:
@@ -429,15 +430,18 @@ def _corrections(mine: Archive, upto: int) -> DataFrame:
     how, done = mine.info.how, mine.done
     changes = []
     pairs = _missed(mine, upto)
+    of_later = F.when(_own("left", "row") > _own("right", "row"), _own("left", "batch"))
+    found = F.coalesce(of_later, _own("right", "batch"))  # the micro-batch of the later row
     if how not in (SEMI, ANTI):
-        new = pairs.where(F.col("found") > done)
+        new = pairs if done < 0 else pairs.where(found > done)
         changes.append(_results(mine.info, new, "+", SIDES))
     for side, preserved in zip(SIDES, PRESERVED.get(how, (how == SEMI, False)), strict=True):
         if preserved:
-            mine_only = [f"{side}_bucket", f"{side}_place"]
-            lonely = pairs.where(F.col(f"{side}_alone").isNotNull()).groupBy(mine_only)
-            when = F.greatest(F.min("found"), F.first(f"{side}_alone"))
-            rows = lonely.agg(when.alias("when"), F.first(side).alias(side))
+            kind: Any = mine.info.type[side].dataType
+            row = F.struct(*(F.col(f"{side}.{quote(name)}") for name in kind.names))
+            lonely = pairs.where(_own(side, "alone").isNotNull()).groupBy(_own(side, "row"))
+            when = F.greatest(F.min(found), F.first(_own(side, "alone")))
+            rows = lonely.agg(when.alias("when"), F.first(row).alias(side))
             sign = "+" if how == SEMI else "-"
             rows = rows.where(F.col("when") > done)
             changes.append(_results(mine.info, rows, sign, (side,)))
@@ -445,42 +449,50 @@ def _corrections(mine: Archive, upto: int) -> DataFrame:
 
 
 def _missed(mine: Archive, upto: int) -> DataFrame:
-    """Return the pairs that the live join has missed, and in which micro-batch (`found`).
+    """Return the pairs that the live join has missed, with the columns of `_side` of both rows.
 
     Time is cut into cells of a few windows, so that a row meets those of one or two cells and not
-    all of its key. One number stands for key and cell: Spark sorts by it alone, which is fast.
+    all of its key. One number stands for key and cell: Spark sorts by it alone, which is fast. Its
+    last bits tell the cells of a left row apart, so that no two of them match the same right row.
     """
     info = mine.info
     low, high = info.within
     width = F.lit(CELL * max(1, high - low))
     left, right = (_side(mine, upto, side) for side in SIDES)
-    first, last = (F.floor((F.col("left_time") + end) / width) for end in (low, high))
-    left = left.withColumn("left_cell", F.explode(F.sequence(first, last)))
-    right = right.withColumn("right_cell", F.floor(F.col("right_time") / width))
-    cells = [*CELLS]
+    times = [mine.time(side) for side in SIDES]
+    cell, value = "_penstock_cell", "_penstock_value"  # of a left row, which is in several
+    first, last = (F.floor((times[0] + end) / width) for end in (low, high))
+    left = left.withColumn(cell, F.explode(F.sequence(first, last)))
+    cells = [[F.col(cell)], [F.floor(times[1] / width)]]
     if info.near is not None:
-        value, partner = (cell_of(*_compared_value(info, side)) for side in SIDES)
-        left = left.withColumn("left_value", F.explode(F.sequence(value - 1, value + 1)))
-        right = right.withColumn("right_value", partner)
-        cells.append("value")
-    whole = []
-    for side, keys in zip(SIDES, info.keys, strict=True):
-        names = [f"{side}.{quote(key)}" for key in keys] + [f"{side}_{each}" for each in cells]
-        whole.append(F.xxhash64(*names))
+        middle, partner = (cell_of(*_compared_value(info, side)) for side in SIDES)
+        left = left.withColumn(value, F.explode(F.sequence(middle - 1, middle + 1)))
+        for mine_only, more in zip(cells, (F.col(value), partner), strict=True):
+            mine_only.append(more)
+    wholes = []
+    for side, keys, mine_only in zip(SIDES, info.keys, cells, strict=True):
+        whole = F.xxhash64(*(F.col(f"{side}.{quote(key)}") for key in keys), *mine_only)
+        for each, bits in zip(mine_only, CELL_BITS, strict=False):
+            part = each.bitwiseAND(F.lit((1 << bits) - 1))
+            whole = F.shiftleft(whole, bits).bitwiseOR(part)
+        wholes.append(whole.alias(f"_penstock_{side}_whole"))
+    left, right = (
+        frame.select(f"{side}.*", whole).alias(side)
+        for frame, side, whole in zip((left, right), SIDES, wholes, strict=True)
+    )
     # Written so that Spark does not sort by these too.
-    same = [F.col(f"left_{each}") - F.col(f"right_{each}") == 0 for each in cells]
+    buckets = [F.shiftright(_own(side, "row"), PLACE_BITS) for side in SIDES]
+    same = [buckets[0] - buckets[1] == 0]
     for one, other in zip(*info.keys, strict=True):
         same.append(F.col(f"left.{quote(one)}").between(*[F.col(f"right.{quote(other)}")] * 2))
     if info.near is not None:
-        (value, kind, near), (partner, *_) = (_compared_value(info, side) for side in SIDES)
-        same.append(are_near(value, partner, kind, near))
-    apart = F.col("right_time") - F.col("left_time")
+        (here, kind, near), (there, *_) = (_compared_value(info, side) for side in SIDES)
+        same.append(are_near(here, there, kind, near))
     missed = F.lit(False)
     for one, other in (SIDES, SIDES[::-1]):  # the one that came first has left before the other
-        missed |= F.col(f"{one}_last") < F.col(f"{other}_place")
-    pairs = left.join(right, [whole[0] == whole[1], *same, apart.between(low, high), missed])
-    of_later = F.when(F.col("left_place") > F.col("right_place"), F.col("left_batch"))
-    return pairs.withColumn("found", F.coalesce(of_later, F.col("right_batch")))
+        missed |= _own(one, "last") < _own(other, "row")
+    same += [(times[1] - times[0]).between(low, high), missed]
+    return left.join(right, [_own("left", "whole") == _own("right", "whole"), *same])
 
 
 def _compared_value(info: Info, side: str) -> tuple[Column, T.DataType, int | float]:
@@ -491,9 +503,22 @@ def _compared_value(info: Info, side: str) -> tuple[Column, T.DataType, int | fl
 
 
 def _side(mine: Archive, upto: int, side: str) -> DataFrame:
-    names = ("batch", "bucket", "place", "last", "alone")
-    columns = [F.col(name).alias(f"{side}_{name}") for name in names]
-    return mine.rows(upto, side).select(side, *columns, mine.time(side).alias(f"{side}_time"))
+    """Return the rows of a side, each with few numbers beside its columns: all are shuffled."""
+    told = {"row": row_number("place"), "last": row_number("last")}
+    told |= {name: F.col(name) for name in ("batch", "alone")}
+    columns = [value.alias(f"_penstock_{side}_{name}") for name, value in told.items()]
+    return mine.rows(upto, side).select(f"{side}.*", *columns).alias(side)
+
+
+def _own(side: str, name: str) -> Column:
+    """Return one of the numbers beside the columns of a side."""
+    return F.col(f"_penstock_{side}_{name}")
+
+
+def row_number(place: str) -> Column:
+    """Return one number for a bucket and a place: Spark compares and sorts by one."""
+    bucket = F.shiftleft(F.col("bucket").cast("long"), PLACE_BITS)
+    return bucket.bitwiseOR(F.col(place))
 
 
 def _results(info: Info, rows: DataFrame, sign: str, sides: tuple[str, ...]) -> DataFrame:
