@@ -366,8 +366,8 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
 def _forget(folders: Folders, done: int) -> None:
     """Remove what is older than a step that is done, also what slower runs have left of it."""
     for name, _ in folders.names():
-        prefix, _, number = name.rpartition("-")
-        of_a_step = f"{prefix}-" in ("batch-", "base-", "_claim-", ADDED_BY) and number.isdigit()
+        prefix, _, number = name.partition("-")  # of a claim before the first step: -1
+        of_a_step = f"{prefix}-" in ("batch-", "base-", "_claim-", ADDED_BY)
         if of_a_step and int(number) < done + (prefix == "batch"):
             folders.remove(name)
 
