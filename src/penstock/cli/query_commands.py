@@ -328,20 +328,23 @@ def reconcile(
     may run meanwhile. With archive="inputs" pass --left and --right.
     """
     from ..spark import reconcile as run
-    from ..spark.archive.reconcile import Archive
-    from ..spark.quiet import SHORT, quiet_session
+    from ..spark.archive.reconcile import Archive, suit_size
+    from ..spark.quiet import quiet_session
 
     with (
         tempfile.TemporaryDirectory(prefix="penstock-") as folder,
-        quiet_session(Path(folder) / "spark.log", **SHORT | {"memory": memory}) as spark,
+        quiet_session(Path(folder) / "spark.log", memory=memory) as spark,
     ):
-        files = {"left": left, "right": right}
-        info = Archive(spark, archive).info
+        files, mine = {"left": left, "right": right}, Archive(spark, archive)
+        reader = spark.read.format(form)
+        if form == "csv":  # a line of names, which must be those of the columns
+            reader = reader.options(header=True, enforceSchema=False)
         frames: dict[str, Any] = {
-            side: spark.read.format(form).schema(info.type[side].dataType).load(path)
+            side: reader.schema(mine.info.type[side].dataType).load(path)
             for side, path in files.items()
             if path is not None
         }
+        suit_size(mine, *frames.values())
         made = run(spark, archive, **frames, until=until, append=append)
         signs = made.corrections.groupBy("change").count().collect()
     counts = {row["change"]: row["count"] for row in signs}

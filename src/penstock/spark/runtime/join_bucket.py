@@ -262,8 +262,10 @@ class JoinBucket(Bucket):
         if watermark is None:
             return
         self.watermark = self.join.late_until = watermark
-        # With a budget the engine expires rows as others come, unless these are waited for.
-        if self.plan.budget is None or self.plan.how not in (INNER, SEMI):
+        # With a budget the engine expires rows as others come, unless these are waited for, or what
+        # became of them: a semi join corrects a row that is alone (see `reconcile`).
+        how, archived = self.plan.how, self.plan.archived
+        if self.plan.budget is None or (how != INNER and (how != SEMI or archived)):
             self._expire(watermark - self._slack + 1)
 
     def _expire(self, before: int) -> None:
