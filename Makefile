@@ -60,7 +60,8 @@ spark-tests: compiled-tests java kafka
 
 check: setup ## one policy's tests, contract and twin: make check POLICY=lru
 	@test -n "$(POLICY)" || { echo "name a policy: make check POLICY=lru" >&2; exit 2; }
-	@$(PYTEST) -m "not slow" -k "$(POLICY)" tests/policies/test_contract.py tests/policies/test_$(POLICY).py
+	@$(PYTEST) -m "not slow" -k "$(POLICY)" tests/policies/test_contract.py \
+		$(or $(wildcard tests/policies/test_$(POLICY).py),tests/policies)
 
 test-slow: setup java ## the slow tests, which take many minutes
 	@$(TEST_JAVA) PENSTOCK_HYPOTHESIS=thorough $(PYTEST) -m slow
@@ -85,10 +86,10 @@ format: setup ## lay the code out, and mend what ruff can mend
 demo: setup java ## join two real streams live on Spark, and draw recall by policy
 	@$(WITH_JAVA) $(BIN)/penstock demo
 
-bench: setup ## measure every policy, and first results with no kernels compiled, into bench/results
+bench: setup java ## measure every policy, and first results with no kernels compiled, into bench/results
 	@mkdir -p bench/results
 	@$(BIN)/python bench/policies.py --json bench/results/policies.json --html bench/results/policies.html
-	@$(BIN)/python bench/cold.py --json bench/results/cold.json
+	@$(WITH_JAVA) $(BIN)/python bench/cold.py --spark --json bench/results/cold.json
 
 papers: setup ## repeat the experiments of the papers, and write docs/reproduction.md (some 20 minutes of processor time; resumable)
 	@$(BIN)/python -m papers reproduce all --out papers/results

@@ -2,9 +2,10 @@
 
 python bench/auto.py --json bench/results/auto.json     # minutes; --quick: fewer rows
 
-Time and memory: a join of Zipf's streams, once under `auto` and once under the policy that ruled in
-the end, by turns; processor time as a ratio, and the bytes that each saves. Changes: streams whose
-kind changes abruptly, window by window as shares of the best fixed policy afterwards.
+Time and memory: joins and caches of keys by Zipf's law, once under `auto` and once under the policy
+that was in force in the end, by turns; processor time, the least of some runs, and bytes. What it
+finds on many streams is measured by `bench/choosing.py`. Changes: joins of streams whose kind
+changes abruptly, window by window as shares of the best fixed policy afterwards.
 """
 
 import argparse
@@ -12,22 +13,23 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from penstock.engine import Join
+from penstock.engine import Join, Lookup
 from penstock.simulate.skewed import popularity
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.tuning_streams import changing
 
-BUDGETS = (100, 1_000, 10_000, 100_000)
+BUDGETS, SKEWS = (100, 1_000, 10_000), (1.0, 0.75)
+ROWS, FEW_ROWS = 200_000, 12_000
 PUSHED = 100_000  # rows at a time
 WINDOW, HELD, STEPS, AFTER = 1_000, 400, 40_000, 8  # of streams that change; windows shown
 FIXED = ("rate", "prob", "lba", "gdj:percentile=0.2", "clock:rho=0.5", "lru", "fifo")
@@ -39,37 +41,46 @@ KINDS = {  # b and skew of the locality model, before and after
 }
 
 
-def taken(policy: str, budget: int, rows: int) -> tuple[float, Join]:
-    """Return the processor time of a join, and the join."""
+def taken(
+    kind: str, policy: str, budget: int, skew: float, rows: int
+) -> tuple[float, Join | Lookup]:
+    """Return the processor time of a join or a cache, and the engine."""
     random = np.random.default_rng(1)
     keys = random.permutation(4 * budget)
-    key = keys[random.choice(4 * budget, rows, p=popularity(4 * budget, 0.75))]
+    key = keys[random.choice(4 * budget, rows, p=popularity(4 * budget, skew))]
     side, at = np.arange(rows) % 2, np.arange(rows) // 2
-    join = Join(policy, budget, within=2 * budget)
+    join, cache = Join(policy, budget, within=2 * budget), Lookup(policy, budget)
     started = time.process_time()
     for first in range(0, rows, PUSHED):
         part = slice(first, first + PUSHED)
-        join.push(side[part], key[part], at[part], emit=False)
-    return time.process_time() - started, join
+        if kind == "join":
+            join.push(side[part], key[part], at[part], emit=False)
+        else:
+            cache.push(key[part], emit=False)
+    return time.process_time() - started, join if kind == "join" else cache
 
 
-def bytes_of(join: Join) -> int:
-    return sum(array.nbytes for array in join.save().values())
-
-
-def costs(budget: int, rows: int, turns: int = 3) -> dict[str, Any]:
+def costs(kind: str, budget: int, skew: float, rows: int, turns: int = 5) -> dict[str, Any]:
     """Compare `auto` with the policy that it ends with."""
-    _, found = taken("auto", budget, rows)  # compiles
+    _, found = taken(kind, "auto", budget, skew, rows)  # compiles
     alone = str(found.in_force)
-    _, fixed = taken(alone, budget, rows)
-    pairs = [(taken("auto", budget, rows)[0], taken(alone, budget, rows)[0]) for _ in range(turns)]
+    _, fixed = taken(kind, alone, budget, skew, rows)
+    pairs = [
+        [taken(kind, policy, budget, skew, rows)[0] for policy in ("auto", alone)]
+        for _ in range(turns)
+    ]
+    auto, one = (1000 * min(column) for column in zip(*pairs))
     return {
+        "kind": kind,
         "budget": budget,
+        "skew": skew,
         "rows": rows,
         "ends with": alone,
-        "time": median(both / one for both, one in pairs) - 1,
-        "memory": bytes_of(found) / bytes_of(fixed) - 1,
-        "microseconds a tuple": 1e6 * median(both for both, _ in pairs) / rows,
+        "alone, ms": one,
+        "more, ms": auto - one,
+        "time": auto / one - 1,
+        "memory": found.nbytes / fixed.nbytes - 1,
+        "results": found.attained / fixed.attained,
     }
 
 
@@ -104,16 +115,22 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
     console = Console()
-    rows = 200_000 if asked.quick else 2_000_000
-    table = Table("budget", "rows", "ends with", "time", "memory", "us a tuple")
+    table = Table("", "budget", "skew", "rows", "ends with", "ms", "more", "", "memory", "results")
     cost = []
-    for budget in BUDGETS[:2] if asked.quick else BUDGETS:
-        cost.append(each := costs(budget, rows))
+    lengths = (FEW_ROWS,) if asked.quick else (ROWS, FEW_ROWS)
+    for place in product(("join", "cache"), BUDGETS, SKEWS, lengths):
+        cost.append(each := costs(*place))
         table.add_row(
-            *(f"{each[name]:,}" for name in ("budget", "rows")),
+            each["kind"],
+            f"{each['budget']:,}",
+            str(each["skew"]),
+            f"{each['rows']:,}",
             each["ends with"],
-            *(f"{each[name]:+.0%}" for name in ("time", "memory")),
-            f"{each['microseconds a tuple']:.2f}",
+            f"{each['alone, ms']:.1f}",
+            f"{each['more, ms']:+.1f}",
+            f"{each['time']:+.0%}",
+            f"{each['memory']:+.0%}",
+            f"{each['results']:.3f}",
         )
     console.print(table)
     changed = list(changes(1 if asked.quick else 3))

@@ -33,7 +33,7 @@ PAYLOAD = 10  # columns of numbers with --payload, a table for each batch
 _images: dict[Path, Image] = {}
 
 
-class Turn(NamedTuple):
+class BatchCost(NamedTuple):
     """One micro-batch: milliseconds of processor time, and in all by the clock; bytes after it."""
 
     load: float
@@ -62,7 +62,7 @@ def begin(folder: Path, policy: str, held: int, payload: bool) -> int:
     image = Image(folder)
     with image.lock():
         image.save((join, tables), "token")
-    return image.nbytes
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def kept(tables: list[pa.Table], number: int) -> list[pa.Table]:
@@ -71,7 +71,7 @@ def kept(tables: list[pa.Table], number: int) -> list[pa.Table]:
     return [*tables, new][-40:]
 
 
-def turn(folder: Path, number: int, held: int, keep: bool) -> Turn:
+def turn(folder: Path, number: int, held: int, keep: bool) -> BatchCost:
     """Take a micro-batch."""
     image = _images.setdefault(folder, Image(folder)) if keep else Image(folder)
     batch, clock = rows(number, held), time.perf_counter()
@@ -88,7 +88,7 @@ def turn(folder: Path, number: int, held: int, keep: bool) -> Turn:
     clock = time.perf_counter() - clock
     del join, tables
     load, push, save = (1e3 * (b - a) for a, b in pairwise(times))
-    return Turn(load, push, save, 1e3 * clock, pss())
+    return BatchCost(load, push, save, 1e3 * clock, pss())
 
 
 def alone(number: int, held: int, policy: str, turns: int) -> float:

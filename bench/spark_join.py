@@ -246,6 +246,7 @@ def measure(case: Case, folder: Path, checkpoint: Path) -> dict:
             if not before and len(_with_data(query)) > case.warm:
                 before = _bytes_in(checkpoint / "state")
         pss = workers_pss()
+        images = _bytes_in(Path(os.environ[IMAGES]))  # they are removed when the executor ends
         query.stop()
         done = _with_data(query)[:wanted]
         ours = metrics(query) if case.contender.ours else None
@@ -271,7 +272,7 @@ def measure(case: Case, folder: Path, checkpoint: Path) -> dict:
         "peak_python_bytes": peak.python,
         "workers": len(pss),
         "workers_pss_bytes": sum(pss),
-        "image_bytes": _bytes_in(Path(os.environ[IMAGES])),
+        "image_bytes": images,
         "recall": ours.recall if ours else None,
         "checkpoint_bytes": _bytes_in(checkpoint / "state") - before,
         "all_rows": sum(batch["numInputRows"] for batch in done),

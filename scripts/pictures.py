@@ -345,8 +345,8 @@ def scaled(joins: dict) -> tuple[str, str]:
         "40 a second in all |",
         "",
         f"The arithmetic: memory is rows × ({memory:.0f} - 8 + {payload}) bytes; the checkpoint "
-        "gets each row twice, in the log and in a base, and up to about as often again in "
-        "the snapshots of RocksDB, with its payload, key and time.",
+        "gets each row twice, in the log and in a base, and at most about as often again in the "
+        "snapshots of RocksDB, with its payload, key and time.",
     ]
     return "\n".join(measured), "\n".join(worked)
 

@@ -104,7 +104,8 @@ def chosen_from(engine: Join | Lookup) -> tuple | None:
     else:
         return None
     named = [(each.policy.name, each.params) for each in tried]
-    return named, [each.policy.cost for each in tried], tried.index(pilot.in_force)
+    scale = chooser.CACHED if isinstance(engine, Lookup) else 1
+    return named, [scale * each.policy.cost for each in tried], tried.index(pilot.in_force)
 
 
 def assert_same_join(

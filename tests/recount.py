@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from penstock.engine import Join, Lookup
-from penstock.engine.join_kernel import USED, Form, Tables
+from penstock.engine.join_kernel import USED, Form, JoinTables
 from penstock.kernel import keymap
 from penstock.kernel.gains import FRESH, SERVES, SPENT, WAITS
 from penstock.kernel.order import SIZE as LENGTH
@@ -76,7 +76,7 @@ def _recount_join(join: Join, live: np.ndarray) -> None:
         _recount_policy(join._states[lane], len(mine))
 
 
-def _recount_index(tables: Tables, form: Form, live: np.ndarray) -> None:
+def _recount_index(tables: JoinTables, form: Form, live: np.ndarray) -> None:
     index, held, legs = tables.keys, tables.held, form.shape.leg_table
     linked: dict[int, int] = {}
     for slot in live.tolist():
@@ -93,7 +93,7 @@ def _recount_index(tables: Tables, form: Form, live: np.ndarray) -> None:
     assert filled == len(linked), f"{filled} keys are indexed, {len(linked)} are held"
 
 
-def _recount_standings(tables: Tables, form: Form, live: np.ndarray) -> None:
+def _recount_standings(tables: JoinTables, form: Form, live: np.ndarray) -> None:
     held, legs = tables.held, form.shape.leg_table
     for slot in live.tolist():
         matched = bool(held.at["matched"][slot])

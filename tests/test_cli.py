@@ -56,7 +56,7 @@ def test_the_shape_of_the_report():
         "runs": 2,
     }
     assert [score["policy"] for score in scores] == ["gdj", "opt"]
-    assert scores[0]["params"] == {"percentile": 0.5, "method": 1}
+    assert scores[0]["params"] == {"percentile": 0.5, "method": 1, "credit": "results"}
     assert scores[1]["params"] == {}
     for score in scores:
         assert list(score) == [
@@ -358,10 +358,41 @@ def test_in_the_background_ctrl_c_does_nothing_and_a_termination_is_quiet(tmp_pa
     assert (program.returncode, out, err) == (128 + signal.SIGTERM, "", "")
 
 
-def test_importing_it_brings_no_spark():
-    code = "import sys, penstock.cli; print({'pyspark', 'ortools', 'rich'} & set(sys.modules))"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == "set()\n"
+def python(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("penstock", {"numba", "numpy", "pyarrow", "pyspark"}),
+        ("penstock.cli", {"ortools", "pyspark", "rich"}),
+    ],
+)
+def test_importing_it_loads_no_heavy_package(module, heavy):
+    assert python(f"import sys, {module}; print({heavy} & set(sys.modules))") == ("set()\n", "")
+
+
+LOGGING = """
+import logging, sys
+from penstock.cli.program import main
+from penstock.kernel.jit import say_compiling
+
+def program():
+    say_compiling("a kernel")
+    logging.getLogger("penstock.spark.runtime.operator").warning("no image")
+
+sys.argv[1:] = [{command!r}, "anything"]
+main(program)
+"""
+
+
+@pytest.mark.parametrize(("command", "is_logged"), [("simulate", False), ("run", True)])
+def test_only_what_is_compiled_goes_unlogged_and_not_by_run(command, is_logged):
+    _, said = python(LOGGING.format(command=command))
+    assert "no image" in said
+    assert ("compiling a kernel" in said) == is_logged
 
 
 @pytest.mark.parametrize("command", [[], ["simulate"], ["advise"], ["profile"]])

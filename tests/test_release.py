@@ -33,7 +33,7 @@ def test_the_workflow_runs_on_every_python_that_is_supported():
     assert "make test" in workflow
 
 
-def test_type_checkers_are_told_that_the_package_is_typed():
+def test_type_checkers_see_that_the_package_is_typed():
     tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     assert (ROOT / "src" / "penstock" / "py.typed").exists()
     assert "py.typed" in tool["setuptools"]["package-data"]["penstock"]

@@ -29,7 +29,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         ),
         Algorithm(
             "L of each tuple (section 5.3), streams that depend on each other (section 7)",
-            "`printed_heeb`: L ends where a tuple expires; `lag=N,follows=P`: S follows R",
+            "named, with no example: `sketched_heeb` (L ends where a tuple expires; "
+            "`lag=N,follows=P`: S follows R) is ours",
             "none: one L for all, independent streams, as in the paper's case studies",
             "papers/printed/heeb.py",
         ),
@@ -84,16 +85,22 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "src/penstock/policies/gdj.py",
         ),
         Algorithm(
-            "credit for partial results of several streams (section 5.3.4 leaves it open)",
-            "`printed_gdj`, `printed_gdj:credit=both`",
-            "a tuple earns when a whole result is found",
-            "papers/printed/credit.py, src/penstock/policies/gdj.py",
+            "several streams (section 5.3.4)",
+            "does not say what a partial result earns",
+            "`gdj`: a whole result earns; `gdj:credit=parts`: each part of one",
+            "src/penstock/policies/gdj.py",
         ),
         Algorithm(
-            "unified memory, memory by the average credit of each join (section 4.3)",
-            "`layout=unified`; `printed_shares`",
+            "unified memory (section 4.3)",
+            "`layout=unified`",
             "unified by default",
-            "src/penstock/engine/join.py, papers/printed/credit.py",
+            "src/penstock/engine/join.py",
+        ),
+        Algorithm(
+            "memory by the average credit of each join (section 4.3)",
+            "one sentence: how `sketched_shares` does it is ours",
+            "none: one memory for all joins",
+            "papers/printed/credit.py",
         ),
         Algorithm(
             "AGE (section 3.2)",
@@ -107,6 +114,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "`prob`: a newcomer competes",
             "src/penstock/policies/frequency.py",
         ),
+        Algorithm("RAND, FIFO", "`rand`, `fifo`", SAME, "src/penstock/policies/baselines.py"),
         Algorithm(
             "sampling by drop rates (section 4.2)",
             "`drop=`",
@@ -127,6 +135,12 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "`elba:admit=always,h=80,steps=W`",
             "`elba`: as `lba`; `remaining=yes` respects windows",
             "src/penstock/policies/lba.py",
+        ),
+        Algorithm(
+            "PROB, RAND (section 5)",
+            "`prob`, `rand`",
+            SAME,
+            "src/penstock/policies/frequency.py, src/penstock/policies/baselines.py",
         ),
         Algorithm(
             "the model's weights (section 3.1)",
@@ -162,7 +176,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         Algorithm(
             "CLOCK, linear and exponential (section 3.2)",
             "`clock:hand=stays`, `clock:hand=stays,rho=0.5,w0=1`",
-            "`clock`: the hand moves on behind the newcomer; `rho=auto`, `w0=auto`",
+            "`clock`: the hand moves on behind the newcomer; `rho=auto`, `w0=auto`, `hand=auto`",
             "src/penstock/policies/clock.py",
         ),
         Algorithm(
@@ -173,7 +187,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         ),
         Algorithm(
             "different increments for partial results (section 3.2)",
-            "`printed_clock:part=0.5,full=1`",
+            "one sentence: the sizes of `sketched_clock:part=0.5,full=1` are ours",
             "a tuple earns when a whole result is found",
             "papers/printed/credit.py, src/penstock/policies/clock.py",
         ),
@@ -196,6 +210,18 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
             "`uncentred`, `growing`, `majority`",
             SAME,
             "src/penstock/precision/rules/published.py",
+        ),
+        Algorithm(
+            "stale values: intervals that bound the updates missed (section 4.7)",
+            "`adaptive:stale=true`",
+            SAME,
+            "src/penstock/precision/rules/published.py",
+        ),
+        Algorithm(
+            "SUM and MAX with a precision constraint [OW00] (section 4.1)",
+            "`sum(*) within 20`, `max(*) within 20`",
+            SAME + "; averages, minima, counts and quantiles too",
+            "src/penstock/precision/queries.py",
         ),
         Algorithm(
             "exact caching [WJH97], divergence caching [HSW94]",

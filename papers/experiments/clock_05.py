@@ -83,7 +83,7 @@ def run(lab: Lab) -> Found:
             + "; ".join(f"{', '.join(each)} ({q}, {begin})" for (q, begin), each in best.items()),
         ),
         judge(
-            "every CLOCK is at least as good as LRU in the smallest cache",
+            "every CLOCK of the table is ahead of LRU in the smallest cache (here: at least level)",
             {name: not each.below() for name, each in at_least.items()},
             ", ".join(
                 f"{q}: LRU {small[q].where(policy='lru').mean('recall'):.3f}, CLOCKs "

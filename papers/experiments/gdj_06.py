@@ -34,7 +34,7 @@ def run(lab: Lab) -> Found:
         policy=["rand", "prob", gdj_for("synthetic")],
     )
     cells += [
-        cell | {"policy": gdj_for("synthetic").replace("gdj:", "printed_shares:")}
+        cell | {"policy": gdj_for("synthetic").replace("gdj:", "sketched_shares:")}
         for cell in cells
         if cell["layout"] == "unified" and cell["policy"] == "rand"
     ]
@@ -42,7 +42,7 @@ def run(lab: Lab) -> Found:
     rows = lab.sweep(replay_streams, [cell | options for cell in cells])
     for row in rows:
         name = row["policy"].partition(":")[0]
-        row["policy"] = SHARES if name == "printed_shares" else f"{row['layout']} {name}"
+        row["policy"] = SHARES if name == "sketched_shares" else f"{row['layout']} {name}"
     table = rows.means(["results", "recall"], "policy")
     mean = {row["policy"]: row["results"] for row in table}
 
@@ -72,8 +72,8 @@ def run(lab: Lab) -> Found:
     coarse = mean[SHARES] / mean["unified gdj"]
     said = (
         f"The paper has no unified PROB; unified GDJ finds {prob:.2f} times its results. By average"
-        " credit (section 4.3, `printed_shares`) each join has a share of the memory by the average"
-        f" credit of its tuples, and finds {coarse:.2f} times what unified GDJ does."
+        " credit (section 4.3, `sketched_shares`) each join has a share of the memory by the"
+        f" average credit of its tuples, and finds {coarse:.2f} times what unified GDJ does."
     )
     verdicts = [
         judge(

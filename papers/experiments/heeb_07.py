@@ -169,7 +169,7 @@ def _joined(
     policy: Any = given["policy"]
     terms: dict[str, Any] = {"within": within, "first": 8 * given["memory"], "seed": given["run"]}
     if policy in own:
-        policy = NAMED["printed_heeb"].configured(own[policy])
+        policy = NAMED["sketched_heeb"].configured(own[policy])
         terms["models"] = [popularity()] * 2
     return {"results": play(trace, policy, given["memory"], **terms).results}
 

@@ -89,8 +89,9 @@ def run(lab: Lab) -> Found:
         ),
     ]
     note = (
-        "The model is fitted before. α is the size of the memory, as in the paper. HEEB by itself, "
-        "Penstock's default, is told nothing beforehand and finds α too; beside it: "
+        "The model is fitted before; how near it must be to the paper's was set after it was seen. "
+        "α is the size of the memory, as in the paper. HEEB by itself, Penstock's default, is told "
+        "nothing beforehand and finds α too; beside it: "
         + ", ".join(f"{p.upper()} {spaced(span(by.values(), '+.1%'))}" for p, by in own.items())
         + "."
     )

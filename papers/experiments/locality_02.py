@@ -108,7 +108,11 @@ def run(lab: Lab) -> Found:
     )
     keep = ("stream", "order", "h", "squares", "likelihood")
     rows = [{name: row[name] for name in keep} for row in table]
-    return Found(rows, draw, verdicts, [NOTE], (8.4, 3.8))
+    said = (
+        f"That over half by h = {short} counts as most within a short h, and that it is judged by"
+        " likelihood, was decided after these numbers were seen."
+    )
+    return Found(rows, draw, verdicts, [NOTE, said], (8.4, 3.8))
 
 
 LOCALITY_2 = Experiment(

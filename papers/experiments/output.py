@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from .frame import Experiment, Found
+from .origin import Origin
 from .style import RULES
 
 DPI = 88
 COLOURS = 128  # enough for lines and letters, and a third of the bytes
 
 
-def write(experiment: Experiment, found: Found, folder: Path, seconds: float, quick: bool) -> None:
-    """Write NAME.csv, NAME.png and NAME.json."""
+def write(
+    experiment: Experiment, found: Found, folder: Path, seconds: float, quick: bool, at: Origin
+) -> None:
+    """Write NAME.csv, NAME.png and NAME.json; `at` is what the experiment was run from."""
     write_table(found.rows, folder / f"{experiment.name}.csv")
     draw(found, folder / f"{experiment.name}.png")
     record = {
@@ -26,6 +29,7 @@ def write(experiment: Experiment, found: Found, folder: Path, seconds: float, qu
         "notes": found.notes,
         "seconds": round(seconds, 1),
         "quick": quick,
+        **at._asdict(),
     }
     (folder / f"{experiment.name}.json").write_text(json.dumps(record, indent=1) + "\n")
 

@@ -8,6 +8,7 @@ from typing import Any
 from . import ALL, html
 from .algorithms import table
 from .frame import FAILS, HOLDS, IN_PART, spaced
+from .origin import told
 
 NAME, HTML = "reproduction.md", "reproduction.html"
 MARKS = {HOLDS: "**holds**", IN_PART: "*in part*", FAILS: "**does not hold here**"}
@@ -78,7 +79,10 @@ def introduction(records: list[dict[str, Any]]) -> list[str]:
         " not at hand as numbers. What departs from a paper stands under its figure.",
         f"Of {sum(counts.values())} claims {counts[HOLDS]} hold, {counts[IN_PART]} hold in part"
         f" and {counts[FAILS]} do not hold here. How near is near enough is ours where the"
-        " paper gives no number; the claim then says it in brackets.",
+        " paper gives no number; the claim then says it in brackets. Numbers of earlier runs were"
+        " known when verdicts were corrected; the notes under the figures say which of them that"
+        " is known to have decided.",
+        *([told(records)] if records else []),
         *([f"Small versions only, to be read as such: {', '.join(small)}."] if small else []),
         *([f"Not run here: {', '.join(missing)}."] if missing else []),
     ]

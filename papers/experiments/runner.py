@@ -11,6 +11,7 @@ from penstock.errors import BadInput
 
 from .frame import Experiment, Verdict
 from .lab import Lab, Progress, data_folder
+from .origin import origin
 from .output import write
 
 
@@ -32,7 +33,8 @@ def reproduce(
 ) -> Iterator[Outcome]:
     """Run experiments and write what they bring; yield each outcome.
 
-    Cells that are found in OUT/cells are not done again, so that a run that was stopped goes on.
+    Cells that are found in OUT/cells are not done again, so that a run that was stopped goes on;
+    those of other sources do not count. The record says at which commit it was run.
     `following` gives for the name of an experiment what is told of its progress.
     """
     folder = writable(out)
@@ -42,11 +44,12 @@ def reproduce(
             if missing:
                 yield Outcome(experiment, [], 0.0, missing)
                 continue
-            started = perf_counter()
+            started, before = perf_counter(), origin()
             progress = None if following is None else following(experiment.name)
             found = experiment.run(Lab(quick, pool, folder / "cells", progress))
             seconds = perf_counter() - started
-            write(experiment, found, folder, seconds, quick)
+            at = before._replace(clean=before.clean and origin() == before)
+            write(experiment, found, folder, seconds, quick, at)
             yield Outcome(experiment, found.verdicts, seconds)
 
 

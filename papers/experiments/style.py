@@ -18,7 +18,7 @@ LOOK = {  # colour, marker
     "lfu": ("#2f6fb7", "^"),
     "age": ("#a45fb5", "d"),
     "printed_age": ("#7b5ea7", "D"),
-    "printed_gdj": ("#e59a3c", "s"),
+    "gdj-parts": ("#e59a3c", "s"),
     "printed_lba": ("#7b5ea7", "D"),
     "gdj": ("#c8452f", "o"),
     "lba": ("#c8452f", "o"),

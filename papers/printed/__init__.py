@@ -1,16 +1,18 @@
 """Algorithms as the papers print them, where Penstock's own depart from the print.
 
+`printed_` policies do what a paper says in full. `sketched_` ones do what it suggests in a sentence
+or covers by its theory without an example: how is ours.
+
 Each is a policy of the engine, and takes what the paper's authors knew beforehand as `models`: one
 object for each stream, made from the trace. `NAMED` are those that a cell of a grid can name.
 
-    printed_lba    locality, algorithm 1: T = W, h = 80, least squares, P and weights of a warm-up
-    printed_hist   HEEB, section 6.2: two histograms of what departing tuples have brought
-    printed_age    GDJ, section 5.1: AGE with the exact k of each value, computed offline
-    printed_clock  CLOCK, section 3.2: other increments for parts of results
-    printed_gdj    GDJ with credit for parts of results
-    printed_shares GDJ, section 4.3: memory for each join by its average credit
-    printed_heeb   HEEB with an L for each tuple, and for streams that are not independent
+    printed_lba      locality, algorithm 1: T = W, h = 80, least squares, P and weights of a warm-up
+    printed_hist     HEEB, section 6.2: two histograms of what departing tuples have brought
+    printed_age      GDJ, section 5.1: AGE with the exact k of each value, computed offline
     printed_surface  HEEB, section 8: an AR(1) surface of 25 control points, for caches
+    sketched_clock   CLOCK, section 3.2: other increments for parts of results
+    sketched_shares  GDJ, section 4.3: memory for each join by its average credit
+    sketched_heeb    HEEB with an L for each tuple, and for streams that are not independent
 
 FLOWEXPECT for caches is no policy of the engine: `flowexpect.FlowExpectCache`.
 """
@@ -21,8 +23,8 @@ from penstock.kernel.policy import Configured
 from penstock.simulate.traces import JoinTrace
 
 from .age import PRINTED_AGE, exact_ages
-from .credit import PRINTED_CLOCK, PRINTED_GDJ, PRINTED_SHARES
-from .heeb import PRINTED_HEEB
+from .credit import SKETCHED_CLOCK, SKETCHED_SHARES
+from .heeb import SKETCHED_HEEB
 from .hist import PRINTED_HIST
 from .lba import PRINTED_LBA, warmed_up
 from .surface import PRINTED_SURFACE
@@ -31,13 +33,12 @@ NAMED = {
     policy.name: policy
     for policy in (
         PRINTED_AGE,
-        PRINTED_CLOCK,
-        PRINTED_GDJ,
-        PRINTED_HEEB,
         PRINTED_HIST,
         PRINTED_LBA,
-        PRINTED_SHARES,
         PRINTED_SURFACE,
+        SKETCHED_CLOCK,
+        SKETCHED_HEEB,
+        SKETCHED_SHARES,
     )
 }
 

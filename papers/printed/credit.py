@@ -1,18 +1,17 @@
-"""CLOCK and GDJ with credit for partial results, and GDJ with memory by the credit of each join.
+"""CLOCK with credit for partial results, and GDJ with memory by the credit of each join.
 
-A result of n streams takes a tuple of each. A held tuple and an arrival of another stream with its
-key are a part of one, whether or not the rest is there.
+Both papers suggest these and say no more than what is quoted here; the rest is ours.
 
-- `printed_clock`: CLOCK "by using different-sized increments for partial vs. full join results": a
-  part adds `part`, a result `full`. The paper names no sizes.
-- `printed_gdj`: GDJ with method 1, where a part earns one (`credit=parts`), a result (`results`, as
-  `gdj`), or both.
-- `printed_shares`: "to simply use the average credits per tuple for each join" to apportion the
+- `sketched_clock`: CLOCK "by using different-sized increments for partial vs. full join results". A
+  result of n streams takes a tuple of each. A held tuple and an arrival of another stream with its
+  key are a part of one, whether or not the rest is there: a part adds `part`, a result `full`. The
+  paper names no sizes. Of GDJ the same is an option: `gdj:credit=parts`.
+- `sketched_shares`: "to simply use the average credits per tuple for each join" to apportion the
   memory to two joins. The join that holds most above its share loses its tuple of lowest credit; a
   newcomer gets a percentile of the credits of its own join.
 
 Source: Gao et al., "The CLOCK data-aware eviction approach" (ESWC 2014), section 3.2; Bestavros et
-al., "GreedyDual-Join" (BUCS-TR-2004-028), sections 4.1, 4.3 and 5.3.4.
+al., "GreedyDual-Join" (BUCS-TR-2004-028), section 4.3.
 """
 
 from typing import NamedTuple
@@ -23,11 +22,9 @@ from penstock.kernel import ladder as ladders
 from penstock.kernel import members as sets
 from penstock.kernel.jit import jit
 from penstock.kernel.pages import zeros
-from penstock.kernel.policy import JOINING, Policy, Setup, check_choice
+from penstock.kernel.policy import JOINING, Policy, Setup
 from penstock.policies import clock
 from penstock.policies.shared import discard_member, unlink
-
-RESULTS, PARTS, BOTH = "results", "parts", "both"
 
 
 class PartialClockState(NamedTuple):
@@ -94,8 +91,8 @@ def clock_choose(state, held, newcomer, now):
     return clock.choose_victim(state.clock, held, newcomer, now)
 
 
-PRINTED_CLOCK = Policy(
-    "printed_clock",
+SKETCHED_CLOCK = Policy(
+    "sketched_clock",
     "CLOCK with other increments for parts of results than for results",
     make_clock,
     clock_choose,
@@ -103,73 +100,6 @@ PRINTED_CLOCK = Policy(
     on_insert=clock_on_insert,
     on_match=clock_on_match,
     on_remove=clock_on_remove,
-    problems=(JOINING,),
-)
-
-
-class PartialGdjState(NamedTuple):
-    """Credits on a ladder, the held slots, and what earns credit."""
-
-    ladder: ladders.Ladder
-    members: sets.Members
-    by_parts: np.ndarray  # bool[1]
-    by_results: np.ndarray  # bool[1]
-
-
-def make_gdj(setup: Setup, percentile: float = 0.1, credit: str = PARTS) -> PartialGdjState:
-    """Return an empty buffer; `credit` names what earns: parts, results, or both."""
-    check_choice("printed_gdj", "credit", credit, (RESULTS, PARTS, BOTH))
-    assert len(setup.shape.joins) == 1, "one join of several streams"
-    return PartialGdjState(
-        ladders.make_ladder(setup.capacity, percentile),
-        sets.make_members(setup.capacity),
-        np.array([credit != RESULTS]),
-        np.array([credit != PARTS]),
-    )
-
-
-@jit
-def gdj_on_arrival(state, held, slot, now):
-    if not state.by_parts[0]:
-        return
-    for place in range(state.members.size[0]):
-        one = np.int64(state.members.slot[place])
-        if _is_partner(held, one, slot):
-            ladders.climb(state.ladder, one)
-
-
-@jit
-def gdj_on_insert(state, held, slot, now):
-    sets.add(state.members, slot)
-    ladders.enter(state.ladder, slot)
-
-
-@jit
-def gdj_on_match(state, held, slot, now):
-    if state.by_results[0]:
-        ladders.climb(state.ladder, slot)
-
-
-@jit
-def gdj_on_remove(state, held, slot, now):
-    sets.discard(state.members, slot)
-    ladders.leave(state.ladder, slot)
-
-
-@jit
-def gdj_choose(state, held, newcomer, now):
-    return ladders.lowest(state.ladder)
-
-
-PRINTED_GDJ = Policy(
-    "printed_gdj",
-    "GDJ with credit for parts of results",
-    make_gdj,
-    gdj_choose,
-    on_arrival=gdj_on_arrival,
-    on_insert=gdj_on_insert,
-    on_match=gdj_on_match,
-    on_remove=gdj_on_remove,
     problems=(JOINING,),
 )
 
@@ -249,8 +179,8 @@ def shares_choose(state, held, newcomer, now):
     return ladders.lowest(state.second)
 
 
-PRINTED_SHARES = Policy(
-    "printed_shares",
+SKETCHED_SHARES = Policy(
+    "sketched_shares",
     "GDJ with memory for each of two joins by its average credit",
     make_shares,
     shares_choose,

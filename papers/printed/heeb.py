@@ -37,7 +37,7 @@ class Popularity(NamedTuple):
     share: np.ndarray  # float64[keys]
 
 
-class PrintedHeebState(NamedTuple):
+class SketchedHeebState(NamedTuple):
     """What is known of both streams, and what R brought last."""
 
     members: sets.Members
@@ -57,10 +57,10 @@ def make_state(
     one_l: bool = False,
     lag: int = 0,
     follows: float = 0.0,
-) -> PrintedHeebState:
+) -> SketchedHeebState:
     """Return an empty memory; `setup.models` are the popularities of both streams."""
     assert setup.models is not None, "popularities are known beforehand"
-    return PrintedHeebState(
+    return SketchedHeebState(
         sets.make_members(setup.capacity),
         rngs.make_rng(setup.seed),
         np.zeros(1, np.bool_),
@@ -104,8 +104,8 @@ def score(state, held, slot, now):
     return worth
 
 
-PRINTED_HEEB = Policy(
-    "printed_heeb",
+SKETCHED_HEEB = Policy(
+    "sketched_heeb",
     "HEEB with an L for each tuple, and for correlated streams",
     make_state,
     make_choose(score, scan=EVERYTHING),

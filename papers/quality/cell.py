@@ -2,7 +2,7 @@
 
     {"stream": "join: zipf", "steps": 6000, "share": 0.05, "layout": "unified", "policy": "lru"}
 
-The memory is a share of the rows that are alive on average (of a cache: of its keys). Results are
+The memory is a share of the rows that are live on average (of a cache: of its keys). Results are
 counted over the whole run, and once more after the first ten windows, or what is as long for a
 cache: ten times its memory. No more than half of a stream is left out so.
 """
@@ -57,8 +57,8 @@ def memory_of(stream: Arriving, share: float) -> int:
         return max(1, round(share * len(np.unique(trace.key))))
     rows = arrivals(trace, stream.within)
     assert rows.end is not None, "all streams have a window"
-    alive = np.arange(1, len(trace) + 1) - np.searchsorted(np.sort(rows.end), rows.time)
-    return max(trace.streams, round(share * float(alive.mean())))
+    live = np.arange(1, len(trace) + 1) - np.searchsorted(np.sort(rows.end), rows.time)
+    return max(trace.streams, round(share * float(live.mean())))
 
 
 def first_row(stream: Arriving, memory: int) -> int:

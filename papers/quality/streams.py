@@ -1,8 +1,8 @@
 """What policies are compared on: generated streams, some that change half way, recorded ones.
 
-A stream is told by its name, so that a worker makes it by itself. Generated joins have a window of
-`WINDOW` steps, unless their tuples die of themselves, and a length for which the optimum can still
-be computed.
+A stream is passed by its name, so that a worker makes it by itself. Generated joins have a window
+of `WINDOW` steps, unless their tuples have deadlines of their own, and a length for which the
+optimum can still be computed.
 """
 
 import functools

@@ -88,7 +88,7 @@ def test_json_has_everything(made):
     assert report["streams"]["rows"] == [6000, 6000]
 
 
-def test_both_measures_are_told_whatever_the_goal(made):
+def test_both_measures_are_reported_whatever_the_goal(made):
     side, key, time = streams()
     rows = advise(side, key, time, target=0.8, goal="rows")
     matchable = (first_matches(side, key, time, time + 1000) < len(key)).sum()
@@ -111,7 +111,7 @@ def test_both_measures_are_told_whatever_the_goal(made):
     assert "goal" not in made.code
 
 
-def test_a_few_keys_that_make_most_results_are_told(made):
+def test_a_few_keys_that_make_most_results_are_reported(made):
     side, key, _ = streams()
     left, right = (np.bincount(key[side == each], minlength=400) for each in (0, 1))
     pairs = np.sort(left * right)[::-1]  # without a window, which leaves the shares about the same
@@ -168,7 +168,7 @@ def test_a_target_is_a_share(target):
         advise(*streams(), target=target)
 
 
-def test_strangers_never_match():
+def test_keys_of_one_side_only_never_match():
     side, key, time = streams()
     with pytest.raises(BadInput, match="no key in common"):
         advise(side, np.where(side == 0, key, key + 10_000), time)
@@ -282,7 +282,7 @@ def test_json_and_unsorted_files_say_the_same(tmp_path):
     assert first["code"].startswith(call_to_paste)
 
 
-def test_times_are_told_in_seconds(tmp_path):
+def test_times_are_in_seconds(tmp_path):
     files = timestamps(tmp_path, "csv")
     result = call(*files, "--on", "who", "--time", "at", "--within", "4 hours", *QUICK)
     assert "got within 4 hours and times that span 3 hours 19 minutes 59 seconds" in result.stderr

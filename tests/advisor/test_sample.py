@@ -114,7 +114,7 @@ def test_pairs_are_those_of_the_twin(drawn, within, barred):
     assert exact_results(side, key, time, time + within, kept=kept)[0].tolist() == expected
 
 
-def test_of_a_crowd_about_so_many_are_alive():
+def test_of_a_crowd_about_so_many_are_live():
     side, key, time = skewed(rows=20_000, keys=50)
     kept, stands = may_be_kept(side, time, key, 5000, crowd=40)
     mine = kept & (key == 0) & (time >= 10_000) & (time < 15_000)
@@ -124,11 +124,11 @@ def test_of_a_crowd_about_so_many_are_alive():
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=2, max_size=20), st.floats(1, 5000))
-def test_who_comes_more_often_still_does(alive, rush):
-    alive = np.sort(np.array(alive))
-    left = alive / thinned(alive, rush)
+def test_keys_that_come_more_often_still_do(live, rush):
+    live = np.sort(np.array(live))
+    left = live / thinned(live, rush)
     assert (np.diff(left) >= -0.07 * left[1:]).all()  # sixteenths round
-    assert (left <= alive).all()
+    assert (left <= live).all()
 
 
 def skewed(rows=60_000, keys=3000, power=3.0, seed=1):

@@ -247,7 +247,7 @@ def test_a_distance_that_means_nothing_is_refused(near, message):
         Join(near=near)
 
 
-def test_what_does_not_go_together_is_refused():
+def test_options_that_exclude_each_other_are_refused():
     with pytest.raises(BadInput, match="two streams"):
         Join(near=1, joins=all_streams(3))
     with pytest.raises(BadInput, match="pass value="):

@@ -152,7 +152,7 @@ def test_evicted_left_row_is_emitted_in_the_push_that_evicts_it():
     assert counters_of(join)["unmatched_evicted"] == [1, 0]
 
 
-def test_what_departed_and_was_not_told_is_saved():
+def test_departures_not_yet_reported_are_saved():
     join = Join("fifo", 3, within=10, how="left")
     assert taken(join, (0, 7, 0), (0, 8, 1), (0, 9, 2)) == []
     join.resize(2)

@@ -42,7 +42,7 @@ def follow(name, budget, batches, sized, restore):
 
 @pytest.mark.parametrize("name", FEW)
 @given(batches=steps, budget=st.integers(1, 6), restore=st.booleans())
-def test_lets_go_as_its_twin(name, batches, budget, restore):
+def test_discards_as_its_twin(name, batches, budget, restore):
     follow(name, budget, batches, sized=False, restore=restore)
 
 

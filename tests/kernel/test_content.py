@@ -64,7 +64,7 @@ def test_arrays_and_closures_count():
     assert make(np.array([1, 2])) != make(np.array([1, 2], np.int32))
 
 
-def test_what_cannot_be_told_is_an_error_and_not_a_guess():
+def test_unknown_content_is_an_error_and_not_a_guess():
     with pytest.raises(UnknownContent, match="object"):
         content_hash(built(BASE, STEP=object()))
     with pytest.raises(UnknownContent, match="calls itself"):
@@ -89,6 +89,6 @@ def test_the_fields_of_a_named_tuple_are_part_of_a_signature():
 
 
 @pytest.mark.parametrize("policy", policies.BUILT_IN, ids=lambda policy: policy.name)
-def test_the_hooks_of_every_policy_can_be_told(policy):
+def test_the_content_of_every_hook_is_known(policy):
     for hook in policy.hooks:
         assert len(content_hash(hook)) == 64

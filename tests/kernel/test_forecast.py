@@ -115,7 +115,7 @@ def test_a_key_that_comes_many_times_a_tick_fades_too():
     assert worths([1] * 60_000 + [2] * 6400, 6400) == pytest.approx([0.5, 0.5], abs=0.01)
 
 
-def test_a_full_table_forgets_the_lightest_that_nobody_holds():
+def test_a_full_table_forgets_the_lightest_that_is_not_held():
     forecast = small(TWO_WAY, 3)
     rows = [(0, 1, 0), (0, 2, 0), (0, 2, 0), (0, 3, 0), (0, 4, 0)]
     run(forecast, rows, [True, False, False, False, False])

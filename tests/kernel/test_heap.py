@@ -80,7 +80,7 @@ def test_whole_scores_are_compared_as_such(drawn):
 
 
 @pytest.mark.parametrize("order", [range(SLOTS), range(SLOTS - 1, -1, -1)])
-def test_equal_scores_go_by_stamp(order):
+def test_equal_scores_are_ordered_by_stamp(order):
     check(heaps.make_heap(SLOTS), [(slot, False, 1.0, 0) for slot in order], np.float64)
 
 

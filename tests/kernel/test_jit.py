@@ -197,12 +197,12 @@ def test_what_another_process_finished_at_the_last_moment_is_not_compiled_again(
     (path,) = base.rglob("*.nbc")
     aside = path.rename(path.with_suffix(".aside"))
 
-    class LastMoment(jits.Turn):
+    class LastMoment(jits.FileLock):
         def __init__(self, file):
-            aside.rename(path)  # by the other process, after we looked and before it is our turn
+            aside.rename(path)  # by the other process, after we looked and before we have the lock
             super().__init__(file)
 
-    monkeypatch.setattr(jits, "Turn", LastMoment)
+    monkeypatch.setattr(jits, "FileLock", LastMoment)
     add = make_adder(6)
     assert add(4) == 10
     assert counted(add) == (1, 0)
@@ -296,7 +296,7 @@ def test_what_was_changed_on_the_way_is_not_unpickled(base, monkeypatch, sent):
     assert counted(here) == (0, 1)
 
 
-def test_code_for_another_machine_is_told_once_and_not_used(monkeypatch, caplog, sent):
+def test_code_for_another_machine_is_reported_once_and_not_used(monkeypatch, caplog, sent):
     parcel = jits.Packed("another machine", {"a.nbc": b"code"}, {})
     jits.unpack(parcel)
     assert "another processor" in caplog.text
@@ -455,13 +455,13 @@ def resident(policy):
     return cache.resident.tolist()
 
 
-def test_hooks_from_outside_the_package_are_told_apart_by_what_they_do(base):
+def test_hooks_from_outside_the_package_are_distinguished_by_what_they_do(base):
     # the same name with another choice is answered by the other choice
     assert resident(variant(newest)) == [1, 3]
     assert resident(variant(oldest)) == [2, 3]
     assert resident(variant(newest)) == [1, 3]
 
 
-def test_policies_of_one_name_made_of_the_packages_own_hooks_are_told_apart(base):
+def test_policies_of_one_name_made_of_the_packages_own_hooks_are_distinguished(base):
     assert resident(variant(FIFO.choose_victim)) == [2, 3]
     assert resident(variant(FIFO.choose_victim, on_match=LRU.on_match)) == [1, 3]

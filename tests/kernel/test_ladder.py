@@ -67,7 +67,7 @@ def test_credits_and_the_lowest_are_those_of_a_sorted_list(moves, percentile):
     assert rungs_in_use == len({credit for credit, _ in credits.values()})
 
 
-def test_who_came_first_to_a_rung_leaves_it_first():
+def test_the_first_on_a_rung_leaves_it_first():
     # 0 and 1 enter at 0; 1 climbs before 0 does, so 1 is the lowest although it came later
     out = np.zeros((4, 2), np.int64)
     drive(ladders.make_ladder(2, 0.0), np.array([(0, 0), (0, 1), (1, 1), (1, 0)]), out)

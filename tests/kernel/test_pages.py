@@ -38,7 +38,7 @@ def test_records_have_room_too():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux what a process takes")
-def test_what_is_dropped_goes_back_at_once():
+def test_dropped_pages_are_freed_at_once():
     def mapped():
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * 4096

@@ -12,7 +12,13 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 COMMAND = "from tests.lean.engines import hide; hide(); from penstock.cli import main; main()"
-LOADED = "import sys, penstock.spark; print(*(name for name in sys.modules if 'penstock' in name))"
+LOADED = """
+import sys
+from penstock.spark.daemon import NEEDED, preload
+preload()
+assert set(NEEDED) <= set(sys.modules)
+print(*(name for name in sys.modules if "penstock" in name))
+"""
 
 
 def run(*command, **options):
@@ -54,7 +60,7 @@ def test_a_command_says_which_extra_it_needs(command, said, tmp_path):
 
 @pytest.fixture(scope="module")
 def loaded():
-    """Return the modules of the package that a new process has after importing penstock.spark."""
+    """Return the modules of the package that workers of Spark begin with."""
     return run(sys.executable, "-c", LOADED, check=True).stdout.split()
 
 
@@ -66,6 +72,13 @@ def loaded():
         "precision",
         "report",
         "simulate",
+        "spark.archive.reconcile",
+        "spark.demo",
+        "spark.listener",
+        "spark.pipeline",
+        "spark.precision",
+        "spark.sample",
+        "spark.thin",
     ],
 )
 def test_a_worker_of_spark_does_not_load(room, loaded):

@@ -105,7 +105,7 @@ from penstock.policies.baselines import FIFO
 BROKEN = {
     "failing": ("failing:POLICY", "raise RuntimeError('no luck')", "no luck"),
     "missing": ("missing_one:POLICY", "", "POLICY"),
-    "wrong": ("wrong_one:POLICY", "POLICY = 3", "got a int"),
+    "wrong": ("wrong_one:POLICY", "POLICY = 3", "got int"),
     "unfit": (
         "unfit_one:POLICY",
         FIFO + "TRIALS = {'joining': Trial(options=('k=2',))}\n"

@@ -2,13 +2,13 @@
 
 
 def live(times, within, weights):
-    """Return mean and peak of the rows alive at each arrival, each row counted by its weight."""
-    alive = [
+    """Return mean and peak of the live rows at each arrival, each row counted by its weight."""
+    live = [
         sum(weights[j] for j in range(i + 1) if within is None or times[j] >= times[i] - within)
         for i in range(len(times))
     ]
-    mean = sum(a * w for a, w in zip(alive, weights, strict=True)) / sum(weights)
-    return mean, max(alive)
+    mean = sum(a * w for a, w in zip(live, weights, strict=True)) / sum(weights)
+    return mean, max(live)
 
 
 def weighted_fifo(rows, within, budget, barred=()):

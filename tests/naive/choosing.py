@@ -5,6 +5,7 @@ handed over by the tests (`RULES`): what is checked here is the mechanism. Shado
 naive engines themselves, and rows are seen one at a time instead of in batches.
 """
 
+import copy
 import math
 from collections import Counter
 from statistics import fmean, pstdev
@@ -39,9 +40,8 @@ def attained_with(engine, rows):
 
 
 def ring_room(rows):
-    """Four times as many rows as the budget has, but not very few, and of many rows a fourth."""
-    some = max(RULES.RING_FEWEST, min(4 * rows, RULES.RING_SOME), rows // RULES.RING_PART)
-    return min(some, RULES.RING_MOST)
+    """Half as many rows as the budget has, but not very few."""
+    return min(max(RULES.RING_FEWEST, rows // 2), RULES.RING_MOST)
 
 
 class Chooser:
@@ -51,17 +51,20 @@ class Chooser:
     the shadow cache of one of them, `key_of` the key of a row.
     """
 
-    def __init__(self, tried, costs, start, rows, make, key_of):
+    def __init__(self, tried, costs, start, rows, make, key_of, joins=True):
+        self.sure = RULES.SURE if joins else RULES.SURE_CACHING
+        self.leaves_out = joins and share_of(rows) < 1  # hot keys
         self.tried, self.costs, self.make, self.key_of = tried, costs, make, key_of
         self.share, self.room = share_of(rows), ring_room(rows)
         self.memory = min(rows, RULES.ROOM)
         self.start, self.choice, self.before = start, start, None
-        self.ring, self.sample, self.own, self.count = [], [], [], 0
+        self.ring, self.sample, self.own = [], [], []
+        self.count = self.came = 0  # sampled rows since the last look, and all
         self.hot = set()
         self.seen = self.looks = self.trial = self.results = self.switches = 0
         self.shadows = {}  # number -> engine
-        self.alive = []  # challengers in the trial
-        self.leads = {}  # number -> (weight, rows, base, lead) of each look
+        self.alive = set()  # challengers in the trial
+        self.history = []  # (rows, results of the engine, {number: results}) of each look
         self.whole, self.real = (0, 0), (0, 0)
         self.funds, self.doubt = RULES.FREE, 1.0
 
@@ -75,13 +78,16 @@ class Chooser:
         sampled = self._sampled(rows)
         self.sample = (self.sample + sampled)[-RULES.WARM :]
         self.count += len(sampled)
+        self.came += len(rows)
         if self.count < self._need():
             return False
-        count, self.count = self.count, 0
+        count, came, self.count, self.came = self.count, self.came, 0, 0
         own, self.results = results - self.results, results
-        changed = self._look(count, own)
-        if self.share < 1 and (math.log2(self.looks).is_integer() or self.looks % 64 == 0):
-            self.hot = hot_keys([self.key_of(row) for row in self.ring])
+        changed = self._look(count, came, own)
+        if self.leaves_out and (math.log2(self.looks).is_integer() or self.looks % 64 == 0):
+            hot = hot_keys([self.key_of(row) for row in self.ring[-2 * RULES.WARM :]])
+            if hot != self.hot:
+                self.hot, self.whole, self.real = hot, (0, 0), (0, 0)
         return changed
 
     def _sampled(self, rows):
@@ -94,33 +100,34 @@ class Chooser:
         ]
 
     def _need(self):
-        most = RULES.LONGEST
-        if not self.alive:
-            most = max(most, int(RULES.REST * self.share / self.costs[self.choice]))
-        return max(RULES.FIRST, min(self.seen // RULES.PART, most))
+        if self.alive:
+            return max(RULES.FIRST, min(self.seen // RULES.PART, RULES.LONGEST))
+        rest = int(RULES.REST * self.share / self.costs[self.choice])
+        return max(RULES.FIRST, min(2 * (self.seen // RULES.PART), max(RULES.LONGEST, rest)))
 
     def _last(self, count):
         return (self.sample if self.share < 1 else self.ring)[-count:]
 
-    def _look(self, count, own):
+    def _look(self, count, came, own):
         self.seen += count
         self.looks += 1
-        self.funds += RULES.SPEND * self.costs[self.choice] * count / self.share
+        cost = max(self.costs[self.choice], sum(self.costs) / len(self.costs))
+        self.funds += RULES.SPEND * cost * came
         by_order = [number for number, (name, _) in enumerate(self.tried) if name in BY_ORDER]
         if self.looks == 1 and by_order and self.choice not in by_order:
             if self._is_welcome(by_order[0]):
                 self._take_over(by_order[0])
                 return True
-        if self._is_another_stream(own / count):
-            self._begin(0)
-        elif self.alive:
+        if self._is_another_stream(own / came):
+            self.history = []
+        if self.alive:
             self._compare(self._last(count), own)
             if self._follow():
                 return True
             if self.trial % RULES.ROUND == 0:
                 self._halve()
-        elif self.funds >= 0 and self.seen >= self.memory:
-            self._begin(0.5)
+        elif self.seen >= self.memory and self.funds >= 0:
+            self._begin()
         return False
 
     def _is_another_stream(self, own):
@@ -135,21 +142,22 @@ class Chooser:
             self.own = recent
         return more or less
 
-    def _begin(self, kept):
-        for number, looks in self.leads.items():
-            self.leads[number] = [(weight * kept, *rest) for weight, *rest in looks if kept]
-        self.whole, self.trial = (0, 0), 0
-        self.alive = [
-            number
-            for number in range(len(self.tried))
-            if number != self.choice and self._is_welcome(number)
-        ]
-        for number in sorted([*self.alive, *([self.choice] if self.share < 1 else [])]):
-            if number not in self.shadows:
-                self.shadows[number] = self.make(self.tried[number])
+    def _begin(self):
+        self.history = self.history[len(self.history) // 2 :]
+        self.trial = 0
+        everyone = range(len(self.tried))
+        self.alive = {n for n in everyone if n != self.choice and self._is_welcome(n)}
+        for number in everyone:
+            if number in self.alive or (number == self.choice and self.share < 1):
+                self._enter(number)
+
+    def _enter(self, number):
+        if number not in self.shadows:
+            self.shadows[number] = self.make(self.tried[number], number == self.choice)
+            if self.share < 1:
                 self._show(number, self._last(RULES.WARM))
-                if self.tried[number][0] in BY_ORDER:
-                    self.funds -= RULES.FIT
+            if self.tried[number][0] in BY_ORDER:
+                self.funds -= RULES.FIT
 
     def _is_welcome(self, number):
         if self.tried[number][0] not in BY_ORDER:
@@ -162,23 +170,27 @@ class Chooser:
 
     def _compare(self, rows, own):
         self.trial += 1
-        base = own
-        if self.share < 1:
-            base = self._show(self.choice, rows)
-            self.whole = self.whole[0] + own, self.whole[1] + base
-        for number in self.alive:
-            beside = base
-            if number == self.before and min(self.real) > 0:
-                beside = own * self.real[1] / self.real[0]
-            lead = self._show(number, rows) - beside
-            self.leads.setdefault(number, []).append((1.0, len(rows), beside, lead))
+        found = {} if self.share < 1 else {self.choice: own}
+        for number in sorted(self.shadows):
+            found[number] = self._show(number, rows)
+        self.whole = self.whole[0] + own, self.whole[1] + found[self.choice]
+        self.history = [*self.history, (len(rows), own, found)][-RULES.LOOKS :]
+
+    def _beside(self, number, own, found):
+        """Return what the incumbent found, or what the engine would have found as it was before."""
+        if number == self.before and self.share < 1 and min(self.real) > 0:
+            return own * self.real[1] / self.real[0]
+        return found.get(self.choice)
 
     def _evidence(self, number):
-        """Return weighted sums of looks, rows, base and lead, and the error of the lead."""
-        looks = self.leads.get(number, [])
-        count = sum(weight for weight, *_ in looks)
-        rows, base, lead = (sum(look[0] * look[place] for look in looks) for place in (1, 2, 3))
-        squares = sum(weight * more**2 for weight, _, _, more in looks)
+        """Return how many looks there were, rows, base and lead, and the error of the lead."""
+        rows = base = lead = squares = count = 0
+        for length, own, found in self.history:
+            beside = self._beside(number, own, found)
+            if number in found and beside is not None:
+                more = found[number] - beside
+                count, rows, base = count + 1, rows + length, base + beside
+                lead, squares = lead + more, squares + more**2
         spread = max(squares - lead**2 / (count + 1), 0)
         return count, rows, max(base, 1), lead, math.sqrt(spread * (count + 1) / max(count, 1))
 
@@ -187,16 +199,16 @@ class Chooser:
         for number in self.alive:
             looks, rows, base, lead, error = self._evidence(number)
             turn = self.doubt * RULES.TURN * self.memory * base / max(rows, 1)
-            if self._only_retunes(number):
+            if self._only_retunes(number) or (self.share >= 1 and self.doubt <= 1):
                 turn = 0
             expected = number == self.start and self.share >= 1
             expected |= self.tried[number][0] in BY_ORDER
-            sure = RULES.BACK if expected else RULES.SURE
+            sure = RULES.BACK if expected else self.sure
             if looks >= RULES.FEWEST and lead > turn + sure * error:
                 worth[number] = lead / base
         if not worth:
             return False
-        near = [number for number in worth if worth[number] >= max(worth.values()) - RULES.NEAR]
+        near = [n for n in sorted(worth) if worth[n] >= max(worth.values()) - RULES.NEAR]
         choice = min(near, key=lambda number: (self.costs[number], -worth[number]))
         if choice == self.before:
             self.doubt = min(2 * self.doubt, RULES.MOST_DOUBT)
@@ -204,28 +216,32 @@ class Chooser:
         return True
 
     def _take_over(self, choice):
-        self.real, self.choice, self.before = self.whole, choice, self.choice
+        self._enter(self.choice)
+        self.real, self.whole = self.whole, (0, 0)
+        self.choice, self.before = choice, self.choice
+        self.history = []
         self.switches += 1
+        self.alive = self.alive - {choice} | {self.before}
         if self.share >= 1:
             self.shadows.pop(choice, None)
-        self._begin(0)
+        self.trial = 0
 
     def _only_retunes(self, number):
         return self.tried[number][0] == self.in_force[0] and self.in_force[0] in ("gdj", "clock")
 
     def _halve(self):
-        def share(number):
-            _, _, base, lead, _ = self._evidence(number)
-            return lead / base
-
-        ranked = sorted(self.alive, key=share, reverse=True)
-        kept = ranked[: (len(ranked) + 1) // 2]
+        known = {number: self._evidence(number) for number in sorted(self.alive)}
+        ranked = sorted(known, key=lambda number: known[number][3] / known[number][2], reverse=True)
         if len(ranked) == 1:
-            _, _, _, lead, error = self._evidence(ranked[0])
-            kept = ranked if lead > error else []
-        for number in set(self.alive) - set(kept):
+            kept = {number for number in ranked if known[number][3] > known[number][4]}
+        else:
+            better = ranked[: math.ceil(len(ranked) / 2)]
+            kept = {n for n in better if known[n][3] > -RULES.BEHIND * known[n][4]}
+        if self.trial >= RULES.LENGTH or self.funds < -RULES.FREE:
+            kept = set()
+        for number in self.alive - kept:
             del self.shadows[number]
-        self.alive = sorted(kept)
+        self.alive = kept
         if not kept:
             self.shadows = {}
             self.doubt = max(1, self.doubt / 2)
@@ -272,9 +288,20 @@ class ChoosingJoin(NaiveJoin):
             self.small_scale = max(1, round(rows * share_of(rows)))
             self.chooser = Chooser(tried, costs, start, rows, self._shadow, first_key)
 
-    def _shadow(self, chosen):
+    def _fork(self, name, params, as_it_is):
+        """Return a copy of the join that goes on under another policy, or under its own."""
+        chooser, self.chooser = self.chooser, None
+        fork, self.chooser = copy.deepcopy(self), chooser
+        fork.drop = 0.0
+        if not as_it_is:
+            fork.begin_anew(name, params, chooser.ring)
+        return fork
+
+    def _shadow(self, chosen, as_it_is):
         name, params = chosen
         share = self.chooser.share
+        if share >= 1:
+            return self._fork(name, params, as_it_is)
         cold = cold_share([t.keys[0] for t in self.held], self.chooser.hot)
         rows = [max(1, round(lane.budget * share * cold)) for lane in self.lanes]
         small = self.options | {"drop": 0.0, "shares": [part / sum(rows) for part in rows]}
@@ -312,13 +339,12 @@ class ChoosingJoin(NaiveJoin):
             for lane in self.lanes:
                 lane.policy.retune(**params)
             return
+        self.begin_anew(name, params, self.chooser.ring)
+
+    def begin_anew(self, name, params, ring):
+        """Tell new policies of the rows in the ring, and of those held, each in its time."""
         make = factory(name, joins=self.joins, **params)
         self.lanes = self._make_lanes(make, [lane.budget for lane in self.lanes])
-        self._live_again()
-
-    def _live_again(self):
-        """Tell the new policies of the rows in the ring, and of those held, each in its time."""
-        ring = self.chooser.ring
         to_come = sorted(self.held, key=lambda t: self.times[t.row])
         now = -math.inf
         for number, row in enumerate(ring, start=1):
@@ -356,8 +382,9 @@ class ChoosingLookup(NaiveLookup):
                 costs,
                 start,
                 budget,
-                lambda chosen: NaiveLookup(factory(chosen[0], **chosen[1]), small),
+                lambda chosen, as_it_is: self._shadow(*chosen, as_it_is, small),
                 lambda key: key,
+                joins=False,
             )
 
     def _look_up(self, key, size, price):
@@ -376,13 +403,24 @@ class ChoosingLookup(NaiveLookup):
         return super().discard(keys)
 
     def _take_over(self, before, name, params):
-        """Tell the new policy of the uses of older rows, then of the references in the ring."""
         if name == before and hasattr(self.policy, "retune"):
             self.policy.retune(**params)
             return
+        self.begin_anew(name, params, self.chooser.ring)
+
+    def _shadow(self, name, params, as_it_is, small):
+        if self.chooser.share < 1:
+            return NaiveLookup(factory(name, **params), small)
+        chooser, self.chooser = self.chooser, None
+        fork, self.chooser = copy.deepcopy(self), chooser
+        if not as_it_is:
+            fork.begin_anew(name, params, chooser.ring)
+        return fork
+
+    def begin_anew(self, name, params, ring):
+        """Tell a new policy of the uses of older rows, then of the references in the ring."""
         self.policy = factory(name, **params)(self.seed, self.budget)
         self.policy.caching = True
-        ring = self.chooser.ring
         first = self.counters["arrived"] - len(ring)
         for t in sorted(self.held, key=lambda t: self.last[t.keys[0]]):
             key = t.keys[0]

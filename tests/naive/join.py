@@ -28,7 +28,7 @@ TWO_WAY = (((0, 0), (1, 0)),)  # one join; its legs are attribute 0 of streams 0
 
 @dataclass
 class Lane:
-    """A pool of memory: the policy that rules it and its size (None: no limit)."""
+    """A pool of memory: its policy and its size (None: no limit)."""
 
     policy: object
     budget: int | None
@@ -309,7 +309,7 @@ class NaiveJoin:
             for of in attributes
         )
 
-    # 4 to 6. The newcomer is kept, if it is alive and the policy finds room
+    # 4 to 6. The newcomer is kept, if it is live and the policy finds room
 
     def _keep(self, t, clock):
         if t.deadline < clock:

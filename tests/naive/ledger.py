@@ -83,30 +83,30 @@ class NaiveLedger:
     def _wanted(self):
         if self.goal == "rows":  # hot keys need no more memory than others
             return [self.budget / self.buckets] * self.buckets
-        alive = min(self.window, self.seen + self.last) / self.fading if self.fading else 1.0
+        live = min(self.window, self.seen + self.last) / self.fading if self.fading else 1.0
         offers = []  # (worth of a unit, size, bucket or None)
         for join, streams in enumerate(self.joins):
             mine = {key: of for (j, key), of in self.counts.items() if j == join}
             known = dict.fromkeys(streams, 0.0)
             for _, of in sorted(mine.items()):
                 for stream in streams:
-                    known[stream] += alive * of.get(stream, 0.0)
+                    known[stream] += live * of.get(stream, 0.0)
             for stream in streams:
-                rows = alive * self.rows.get(stream, 0.0)
-                unit = alive * self.size.get(stream, 0.0) / rows if rows else 1e-9
+                rows = live * self.rows.get(stream, 0.0)
+                unit = live * self.size.get(stream, 0.0) / rows if rows else 1e-9
                 rest, means = 1.0, {}
                 for other in streams:
                     if other != stream:
-                        keys = max(1.0, alive * self.distinct.get(other, 0.0) - len(mine))
-                        left = max(0.0, alive * self.rows.get(other, 0.0) - known[other])
+                        keys = max(1.0, live * self.distinct.get(other, 0.0) - len(mine))
+                        left = max(0.0, live * self.rows.get(other, 0.0) - known[other])
                         means[other] = left / keys
                         rest *= means[other]
                 for key, of in sorted(mine.items()):
                     worth = 1.0
                     for other in streams:
                         if other != stream:
-                            worth *= max(alive * of.get(other, 0.0), UNNAMED * means[other])
-                    held = alive * of.get(stream, 0.0) * unit
+                            worth *= max(live * of.get(other, 0.0), UNNAMED * means[other])
+                    held = live * of.get(stream, 0.0) * unit
                     if worth > 0:
                         offers.append((worth / unit, held, self.bucket_of(key)))
                 if rest > 0:

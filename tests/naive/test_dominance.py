@@ -77,7 +77,7 @@ def test_what_the_window_has_passed_is_worth_nothing():
     assert waiting(R, -1)[0] > 0
 
 
-def test_within_a_category_the_smaller_value_goes():
+def test_within_a_category_the_smaller_value_is_evicted():
     for model, values in ((S, range(-4, 3)), (R, range(-2, 4))):
         for low, high in pairwise(values):
             assert dominates(waiting(model, high), waiting(model, low))

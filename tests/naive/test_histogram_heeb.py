@@ -150,7 +150,7 @@ def test_a_bucket_of_one_offset_is_not_split():
     assert lows(histogram) == [0, 1, 2]
 
 
-def test_only_who_knows_much_fades():
+def test_only_large_counts_fade():
     histogram = histogram_of([Bucket(0, 1, 1), Bucket(2, 3, 9)], 4, every=2, decay=0.5)
     for _ in range(2):
         histogram.add(3.0, 0.0)

@@ -101,7 +101,7 @@ def test_the_slowest_stream_sets_the_clock():
     assert join.counters["late"] == [0, 1]
 
 
-def test_a_row_in_time_may_be_dead_on_arrival():
+def test_a_row_in_time_may_have_expired_on_arrival():
     join = NaiveJoin(factory("fifo"), None, delay=5, clock="fastest")
     join.push([row(0, 7, 10)])
     join.push([row(1, 7, 5, end=4)])
@@ -110,7 +110,7 @@ def test_a_row_in_time_may_be_dead_on_arrival():
     assert rows_held(join) == [0]
 
 
-def test_a_null_key_meets_nobody_and_does_not_move_time():
+def test_a_null_key_matches_nothing_and_does_not_move_time():
     join = NaiveJoin(factory("fifo"), None, within=1)
     assert join.push([row(0, 7, 0), row(1, None, 100)]) == []
     assert join.push([row(1, 7, 1)]) == [(0, (0, 2))]
@@ -225,7 +225,7 @@ def test_sized_tuples_may_need_several_victims():
     assert join.counters["rejected"] == [0, 1]
 
 
-def test_the_dead_leave_before_anybody_is_evicted():
+def test_expired_rows_leave_before_any_is_evicted():
     join = NaiveJoin(factory("lru"), 2, within=5)
     join.push([row(0, 1, 0), row(0, 2, 4), row(1, 3, 6)])
     assert rows_held(join) == [1, 2]
@@ -402,7 +402,7 @@ def test_wtinylfu_sketch_counts_saturates_and_forgets():
     assert sketch.additions == 320
 
 
-def test_wtinylfu_the_less_popular_goes():
+def test_wtinylfu_evicts_the_less_popular():
     lookup = NaiveLookup(factory("wtinylfu"), 2)
     policy = lookup.policy
     lookup.push([1, 1, 2])  # the window holds one: 1 went on to probation

@@ -26,9 +26,9 @@ def test_its_files_are_there(algorithm):
         assert (ROOT / name).exists() or (ROOT / first).with_name(name).exists()
 
 
-def test_what_it_calls_printed_is_known():
+def test_what_it_calls_printed_or_sketched_is_known():
     said = " ".join(each.printed for each in EVERY)
-    assert set(re.findall(r"`(printed_\w+)", said)) == set(NAMED)
+    assert set(re.findall(r"`((?:printed|sketched)_\w+)", said)) == set(NAMED)
     options = [spec for spec in re.findall(r"`([a-z]+:[^`]+)`", said) if "N" not in spec]
     for spec in options:
         name = spec.partition(":")[0]

@@ -72,6 +72,17 @@ def test_pages_of_docs_are_written_from_a_folder_of_results(tmp_path, monkeypatc
     assert (docs / "images" / "which-policy.png").exists()
 
 
+def test_results_of_a_commit_that_is_not_here_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(program, "DOCS", tmp_path / "docs")
+    assert call("heeb-flowexpect", "--quick", "--out", str(tmp_path)).exit_code == 0
+    path = tmp_path / "heeb-flowexpect.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"commit": "3fd2480"}))
+    refused = CliRunner().invoke(app, ["page", "reproduction", str(tmp_path)])
+    assert refused.exit_code == 2
+    assert "got 3fd2480 of heeb-flowexpect; run" in refused.stderr
+    assert not (tmp_path / "docs").exists()
+
+
 @pytest.mark.slow
 def test_it_runs_as_a_module_with_workers_and_continues_where_it_stopped(tmp_path):
     command = [sys.executable, "-m", "papers", "reproduce", "heeb-16", "--quick", "--json"]

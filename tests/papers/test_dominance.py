@@ -70,7 +70,7 @@ def test_figure_2():
     assert safe_to_discard([w, x, z], 1).tolist() == []
 
 
-def test_sums_that_are_rounded_to_be_equal_do_not_hide_who_is_above():
+def test_sums_that_are_rounded_to_be_equal_do_not_hide_which_is_above():
     low, high = [0.0, 1e16], [1.0, 1e16]
     assert sum(low) == sum(high)
     assert dominated_subset([high, low], 1).tolist() == [1]
@@ -139,7 +139,7 @@ def test_a0_and_prob_follow_where_the_streams_are_stationary(chances, size):
 
 
 @pytest.mark.parametrize("slope", [1, 0.4, 3])
-def test_the_smallest_goes_where_a_trend_has_uniform_noise(slope):
+def test_the_smallest_is_evicted_where_a_trend_has_uniform_noise(slope):
     # 7.3, caching: any trend that does not fall
     width, now = 6, 20
     model = Trend(slope, 0, Discrete.uniform(width))
@@ -158,7 +158,7 @@ def test_joins_with_trends_are_not_decided_by_dominance_alone():
 
 @pytest.mark.parametrize("benefit", [joining, caching])
 @pytest.mark.parametrize("step", [Discrete.rounded(0, 1), Discrete(-1, [0.25, 0.5, 0.25])])
-def test_the_farthest_goes_where_a_walk_is_symmetric(benefit, step):
+def test_the_farthest_is_evicted_where_a_walk_is_symmetric(benefit, step):
     # 7.5
     here = 4
     values = np.random.default_rng(2).permutation(np.arange(-6, 13))
@@ -166,7 +166,7 @@ def test_the_farthest_goes_where_a_walk_is_symmetric(benefit, step):
     assert_goes_first(ecbs, -np.abs(values - here))
 
 
-def test_the_nearest_may_go_where_steps_have_two_peaks():
+def test_the_nearest_may_be_evicted_where_steps_have_two_peaks():
     # symmetric is not enough: a walk that never stays comes back to 0 later than to 1
     here, next_to_it = ecbs_of(joining, Walk(Discrete(-1, [0.5, 0, 0.5])), [0, 1], [0], 40)
     assert dominates(next_to_it, here, slack=SLACK)

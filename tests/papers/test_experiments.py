@@ -7,6 +7,7 @@ from papers import experiments
 from papers.experiments import Lab, Rows, output
 from papers.experiments.gdj_03 import _check_tuned
 from papers.experiments.heeb_flowexpect import flow_expect, gain
+from papers.experiments.origin import Origin
 from papers.experiments.precision_02 import _cheapest, _crossing, _power
 from papers.experiments.recordings import averaged, levels, traffic, updates, walks
 from papers.experiments.streams import at_hand, replay_streams
@@ -34,7 +35,7 @@ def test_a_small_experiment_of_each_paper(name, tmp_path):
     found = experiment.run(Lab(quick=True))
     assert found.rows
     assert found.verdicts
-    output.write(experiment, found, tmp_path, 1.0, quick=True)
+    output.write(experiment, found, tmp_path, 1.0, quick=True, at=Origin("abc", True))
     assert (tmp_path / f"{name}.png").stat().st_size > 1000
 
 

@@ -39,7 +39,7 @@ def test_equal_cells_are_done_once(tmp_path):
     assert (tmp_path / "log").read_text() == "7\n"
 
 
-def test_a_worker_that_dies_is_replaced_and_nothing_is_missing(tmp_path):
+def test_a_worker_that_is_killed_is_replaced_and_nothing_is_missing(tmp_path):
     cells = [{"x": x, "mark": str(tmp_path / "mark")} for x in range(12)]
     with Pool(workers=2) as pool:
         found = sweep(die_once, cells, folder=tmp_path, pool=pool)

@@ -50,13 +50,13 @@ def test_chance_divides_evenly():
     assert r == pytest.approx(0.5, abs=0.03)
 
 
-def test_what_is_empty_is_nobodys():
+def test_unused_memory_belongs_to_no_side():
     trace = JoinTrace([0, 1, 0, 1], [1, 2, 3, 4], [0, 0, 1, 1], together=True)
     assert memory_shares(trace, "fifo", 8).tolist() == [3 / 16, 3 / 16]
     assert memory_shares(trace, "fifo", 8, first=2).tolist() == [0.25, 0.25]
 
 
-def test_the_dead_leave_their_places_to_the_others():
+def test_expired_rows_leave_their_places_to_the_others():
     # S is far ahead: an R tuple can match nothing after the step at which it comes
     options = {"noise_r": Discrete.uniform(2), "noise_s": Discrete.uniform(2), "lag": 9}
     trace = drift(400, seed=1, **options)

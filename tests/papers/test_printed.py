@@ -261,56 +261,6 @@ def new_credit(buffer, percentile):
     return credits[min(len(credits) - 1, int(percentile * len(credits)))] if credits else 0.0
 
 
-def discard(members, gone):
-    """Take one out of a list; the last one fills the gap."""
-    last, place = members[-1], members.index(gone)
-    members[place] = last
-    members.pop()
-
-
-@settings(max_examples=20)
-@given(keys=MANY, streams=st.just(3), each=st.integers(1, 4))
-def test_gdj_earns_by_parts_of_results(keys, streams, each):
-    held, found, stamp = [], 0, 0
-    lanes = [[] for _ in range(streams)]
-    for new, partners, results_ in taken_in_turn(keys, streams, held):
-        found += len(results_)
-        for lane in lanes:
-            for t in sorted((t for t in lane if t not in held), key=lambda t: t.row):
-                discard(lane, t)
-            for t in lane:
-                if t in partners:
-                    stamp += 1
-                    t.credit, t.moved = t.credit + 1, stamp
-        mine = lanes[new.stream]
-        if len(mine) == each:
-            gone = min(mine, key=lambda t: (t.credit, t.moved))
-            discard(mine, gone)
-            held.remove(gone)
-        stamp += 1
-        new.credit, new.moved = new_credit(mine, 0.3), stamp
-        mine.append(new)
-        held.append(new)
-    assert several("printed_gdj", keys, streams, each, percentile=0.3).results == found
-
-
-@settings(max_examples=10)
-@given(keys=MANY, streams=st.just(3), each=st.integers(1, 4))
-def test_gdj_that_earns_by_results_is_gdj(keys, streams, each):
-    ours = several("printed_gdj", keys, streams, each, percentile=0.3, credit="results")
-    keys = np.array(keys[: len(keys) // streams * streams])
-    same = Join(
-        "gdj:percentile=0.3",
-        streams * each,
-        within=WITHIN,
-        joins=all_streams(streams),
-        layout="split",
-        shares=[1 / streams] * streams,
-    )
-    same.push(np.arange(len(keys)) % streams, keys, np.arange(len(keys)) // streams)
-    assert ours.results == same.results
-
-
 @settings(max_examples=20)
 @given(
     keys=MANY,
@@ -341,12 +291,12 @@ def test_clock_adds_one_for_a_result_and_less_for_a_part(keys, streams, each, pa
         else:
             mine.append(new)
         held.append(new)
-    assert several("printed_clock", keys, streams, each, part=part).results == found
+    assert several("sketched_clock", keys, streams, each, part=part).results == found
 
 
 @settings(max_examples=20)
 @given(keys=MANY, each=st.integers(1, 4))
-def test_memory_goes_to_joins_by_their_average_credit(keys, each):
+def test_joins_share_memory_by_their_average_credit(keys, each):
     held, found, stamp = [], 0, 1000
     for row, key in enumerate(keys[: len(keys) // 4 * 4]):
         new = Tuple(row, 4, key)
@@ -366,7 +316,7 @@ def test_memory_goes_to_joins_by_their_average_credit(keys, each):
         mine = [t for t in held if t.stream // 2 == new.stream // 2]
         new.credit, new.moved = new_credit(mine, 0.3), stamp
         held.append(new)
-    made = several("printed_shares", keys, 4, each, joins=in_pairs(4), percentile=0.3)
+    made = several("sketched_shares", keys, 4, each, joins=in_pairs(4), percentile=0.3)
     assert made.results == found
 
 
@@ -408,7 +358,7 @@ def test_heeb_sums_what_each_tuple_is_expected_to_find(r, seed, memory, within, 
                 held.pop(next(i for i, each in enumerate(values) if each <= min(values) + 1e-9))
     known = Popularity(np.arange(5), np.array(list(SHARE.values())))
     join = Join(
-        NAMED["printed_heeb"].configured(f"alpha={alpha},lag={lag},follows={follows}"),
+        NAMED["sketched_heeb"].configured(f"alpha={alpha},lag={lag},follows={follows}"),
         memory,
         within=within,
         together=True,

@@ -51,7 +51,7 @@ def test_the_best_of_a_cache_is_lfd():
     assert found["whole"] == lfd(keys, found["memory"]).sum()
 
 
-def test_a_memory_is_a_share_of_what_is_alive():
+def test_a_memory_is_a_share_of_the_live_rows():
     once = JoinTrace([0, 1] * 50, range(100), range(100))
     assert memory_of(Arriving(once, 9), 1.0) == 10  # 1, 2, ... 10, 10, ...: 9.55 on average
     assert memory_of(Arriving(once, 9), 0.5) == 5

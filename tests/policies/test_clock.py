@@ -235,7 +235,7 @@ def test_bad_parameters(text, sentence):
         "clock:rho=0.5,tau=1e-300",
     ],
 )
-def test_the_hand_comes_to_an_end_and_takes_the_oldest_where_nobody_was_hit(text):
+def test_the_hand_comes_to_an_end_and_takes_the_oldest_where_none_was_hit(text):
     cache = Lookup(text, 2)
     cache.push([1, 2, 3, 4])
     assert cache.resident.tolist() == [3, 4]
@@ -247,3 +247,11 @@ def test_the_hand_comes_to_an_end_and_takes_the_oldest_where_nobody_was_hit(text
 )
 def test_the_outermost_bounds_are_allowed(text):
     assert str(Join(text, 4).chosen) == text.replace("1000000", "1000000.0")
+
+
+def test_the_hand_that_finds_more_is_found():
+    # A loop over more keys than there is room for: a hand that moves evicts each of them before it
+    # comes again; one that stays evicts the last one only.
+    cache = Lookup("clock:hand=auto", 20)
+    cache.push(np.tile(np.arange(30), 150))
+    assert str(cache.in_force) == "clock:hand=stays"

@@ -9,7 +9,7 @@ from penstock.errors import BadInput
 from tests.compare import assert_same_join, streams
 
 
-def test_a_match_saves_nobody():
+def test_a_match_changes_nothing():
     # row 2 meets row 0, and still row 0 is evicted, being the oldest; so row 3 meets nothing, and
     # row 1 is evicted; row 4 meets rows 2 and 3, the newest first
     join = Join("fifo", 2, within=100)
@@ -29,7 +29,7 @@ def test_the_oldest_came_first_and_need_not_expire_first():
     assert join.counters["expired"].tolist() == [1, 0]
 
 
-def test_a_hit_saves_nobody():
+def test_a_hit_changes_nothing():
     # 1 is hit and is evicted all the same when 3 comes; then 1 is fetched again and pushes out 2
     cache = Lookup("fifo", 2)
     assert cache.push([1, 2, 1, 3, 1]).hit.tolist() == [False, False, True, False, False]
@@ -37,7 +37,7 @@ def test_a_hit_saves_nobody():
 
 
 @given(rows=streams(ends=True), budget=st.integers(1, 8))
-def test_joins_as_its_twin_when_tuples_die_out_of_turn(rows, budget):
+def test_joins_as_its_twin_when_tuples_expire_out_of_order(rows, budget):
     assert_same_join("fifo", [rows], budget)
 
 

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from penstock.engine import Join, Lookup
 from penstock.errors import BadInput
-from tests.compare import assert_same_join, assert_same_lookup, listed, push_rows, streams
+from penstock.kernel.shape import all_streams, in_pairs
+from tests.compare import assert_same_join, assert_same_lookup, cut, listed, push_rows, streams
 
 PERCENTILES = st.one_of(st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.floats(0, 1))
 REFERENCES = st.lists(st.integers(0, 9), min_size=40, max_size=150)
+THREE = (((0, 0), (1, 1), (2, 0)),)  # one join, on unlike attributes
 
 
 @pytest.mark.parametrize(("percentile", "resident"), [(0.5, [3, 4, 5]), (0.0, [2, 4, 5])])
@@ -81,6 +83,57 @@ def test_caches_as_its_twin(keys, budget, method, percentile):
     assert_same_lookup("gdj", [keys], budget, params=params)
 
 
+@pytest.mark.parametrize(("credit", "held"), [("results", [1, 2]), ("parts", [0, 2])])
+def test_a_part_of_a_result_earns_where_it_is_asked_to(credit, held):
+    # Rows 0 and 1 have nothing. Row 2 has the key of row 0, but a third stream has none yet: no
+    # result, a part of one. Row 2 pushes out the lowest, the first of equals.
+    join = Join(f"gdj:credit={credit}", 2, joins=all_streams(3))
+    join.push(side=[0, 0, 1], key=[7, 8, 7], time=range(3))
+    assert join.results == 0
+    assert join.held_rows.tolist() == held
+
+
+@given(
+    data=st.data(),
+    budget=st.integers(1, 12),
+    method=st.integers(1, 3),
+    percentile=PERCENTILES,
+)
+def test_parts_earn_as_in_its_twin(data, budget, method, percentile):
+    batches = data.draw(cut(data.draw(streams(count=3, attributes=2, keys=3, most=60))))
+    params = {"credit": "parts", "method": method, "percentile": percentile}
+    options = {"joins": THREE, "attributes": 2, "within": 12, "restore": True}
+    assert_same_join("gdj", batches, budget, params=params, **options)
+
+
+@given(rows=streams(), budget=st.integers(1, 8))
+def test_of_two_streams_every_part_is_a_result(rows, budget):
+    results, parts = (Join(f"gdj:credit={each}", budget) for each in ("results", "parts"))
+    for join in (results, parts):
+        push_rows(join, rows)
+    assert results.held_rows.tolist() == parts.held_rows.tolist()
+
+
+@pytest.mark.parametrize("joins", [in_pairs(4), (*THREE, ((0, 1), (1, 0))), all_streams(3, 2)])
+def test_parts_earn_in_one_join_of_all_streams(joins):
+    if max(map(len, joins)) == 2:
+        Join("gdj:credit=parts", 4, joins=joins)
+        return
+    with pytest.raises(BadInput, match="may be 'parts' where one join has all streams"):
+        Join("gdj:credit=parts", 4, joins=joins)
+
+
+def test_a_state_that_was_saved_before_parts_could_earn_is_read():
+    join = Join("gdj", 2, within=100)
+    join.push(side=[0, 0, 1], key=[7, 8, 7], time=range(3))
+    saved = {k: v for k, v in join.save().items() if ".peers." not in k and ".column" not in k}
+    assert len(saved) < len(join.save())
+    again = Join.restore(saved)
+    for each in (join, again):
+        each.push(side=[1], key=[9], time=[3])
+    assert again.held_rows.tolist() == join.held_rows.tolist() == [2, 3]
+
+
 @given(rows=streams(), budget=st.integers(1, 8), percentile=PERCENTILES)
 def test_method_3_decides_as_method_1(rows, budget, percentile):
     one = Join(f"gdj:method=1,percentile={percentile}", budget, within=15)
@@ -122,6 +175,10 @@ def test_method_2_decides_otherwise():
         ("gdj:method=auto", "parameter 'method' of policy 'gdj' must be of type int, got 'auto'"),
         ("gdj:method=0", "parameter 'method' of policy 'gdj' must be one of 1, 2, 3, got '0'"),
         ("gdj:method=4", "parameter 'method' of policy 'gdj' must be one of 1, 2, 3, got '4'"),
+        (
+            "gdj:credit=both",
+            "parameter 'credit' of policy 'gdj' must be one of results, parts, got 'both'",
+        ),
         ("gdj:method=1.5", "parameter 'method' of policy 'gdj' must be of type int, got '1.5'"),
     ],
 )

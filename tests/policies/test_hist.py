@@ -51,7 +51,7 @@ def test_before_anything_is_known_the_oldest_is_evicted():
 
 
 @plain
-def test_who_comes_too_late_is_turned_away():
+def test_a_late_row_is_rejected():
     # Side 1 is where side 0 was five steps ago, so its tuples never match and those of side 0
     # always do; the oldest five of six are waited for. Half a memory for each would match nothing.
     n, lag = 400, 5

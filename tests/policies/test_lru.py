@@ -35,7 +35,7 @@ def test_a_hit_makes_young():
 
 
 @given(rows=streams(ends=True), budget=st.integers(1, 8))
-def test_joins_as_its_twin_when_tuples_die_out_of_turn(rows, budget):
+def test_joins_as_its_twin_when_tuples_expire_out_of_order(rows, budget):
     assert_same_join("lru", [rows], budget)
 
 

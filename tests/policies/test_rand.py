@@ -42,7 +42,7 @@ def test_a_cache_draws_in_the_same_way():
 
 
 @pytest.mark.parametrize(("admit", "chance"), [("compete", 1 / 5), ("always", 0)])
-def test_everybody_is_as_likely_to_go(admit, chance):
+def test_all_are_as_likely_to_be_evicted(admit, chance):
     cache = Lookup(f"rand:admit={admit}", 4, seed=11)
     out = cache.push(np.arange(10_000))
     assert cache.counters["rejected"] == pytest.approx(chance * 10_000, rel=0.05)

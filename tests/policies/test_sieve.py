@@ -46,7 +46,7 @@ def test_the_hand_moves_on_when_its_tuple_expires():
 
 
 @given(rows=streams(ends=True), budget=st.integers(1, 8))
-def test_joins_as_its_twin_when_tuples_die_under_the_hand(rows, budget):
+def test_joins_as_its_twin_when_tuples_expire_under_the_hand(rows, budget):
     assert_same_join("sieve", [rows], budget)
 
 

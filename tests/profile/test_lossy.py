@@ -68,7 +68,7 @@ def test_counts_as_its_twin(keys, width, cuts):
 
 
 @given(keys=KEYS, width=WIDTHS, more=st.fractions(0.01, 1))
-def test_keeps_its_promises(keys, width, more):
+def test_stays_within_its_bounds(keys, width, more):
     share = min(Fraction(1), Fraction(1, width) + more)
     assert_guaranteed(counted(keys, width), keys, share)
 
@@ -81,7 +81,7 @@ def test_keeps_its_promises(keys, width, more):
     more=st.fractions(0.01, 1),
     after=KEYS,
 )
-def test_merged_parts_keep_the_promises(keys, width, parts, seed, more, after):
+def test_merged_parts_stay_within_the_bounds(keys, width, parts, seed, more, after):
     share = min(Fraction(1), Fraction(1, width) + more)
     to = np.random.default_rng(seed).integers(0, parts, len(keys))
     counters = [

@@ -1,5 +1,6 @@
 """Queries of bounded size, patience with an end, and answers held against their promise."""
 
+import math
 import threading
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from penstock.errors import BadInput, Unreachable
 from penstock.relations import Fetcher, Patience, as_source
-from penstock.relations.fetching import places, within
+from penstock.relations.fetching import places, said, within
 from tests.patience import PATIENCE
 
 PROMISED = pa.schema([("k", pa.int64()), ("name", pa.string())])
@@ -145,7 +146,7 @@ def test_an_answer_must_be_a_table():
         fetcher(lambda k: {"k": 1}).fetch(keys(1))
 
 
-def test_rows_nobody_asked_for_are_passed_over():
+def test_rows_that_were_not_asked_for_are_passed_over():
     table = pa.table({"k": [1, 2, 3], "name": ["a", "b", "c"]})
     found = fetcher(lambda k: table)
     assert found.fetch(keys(3)).row.tolist() == [2]
@@ -170,3 +171,50 @@ def test_places_of_odd_keys():
     wide = pa.table({"k": pa.array([6, 2**40], pa.int64())})
     assert places(narrow, wide).tolist() == [-1, 0]
     assert places(narrow, wide).dtype == np.int64
+
+
+def times(zone, *at):
+    return pa.array(at, pa.timestamp("us", zone))
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "GMT+01:00"])
+def test_times_are_one_key_in_any_zone(zone):
+    far = 2**60  # of a year that Python has not
+    asked = pa.table({"shop": [1, 1, 2], "at": times(zone, 10, far, 10)})
+    answered = pa.table({"shop": [2, 1], "at": times("UTC", 10, far)})
+    assert places(asked, answered).tolist() == [-1, 1, 0]
+    inside = [pa.table({"k": t.to_struct_array().combine_chunks()}) for t in (asked, answered)]
+    assert places(*inside).tolist() == [-1, 1, 0]
+    lists = [pa.table({"k": pa.array([[each] for each in t["at"]])}) for t in (asked, answered)]
+    assert places(lists[0], lists[1].slice(1)).tolist() == [-1, 0, -1]
+
+
+@pytest.mark.parametrize("more", [{}, {"shop": ["a", "a", "a"]}])
+def test_numbers_are_keys_as_spark_takes_them_for_equal(more):
+    other_nan = np.array([0x7FF8000000000001]).view(np.float64)[0]
+    asked = pa.table({"k": [0.0, other_nan, 2.0], **more})
+    answered = pa.table({"k": [math.nan, 1.0, -0.0], **more})
+    assert places(asked, answered).tolist() == [2, 0, -1]
+
+
+def test_missing_parts_and_the_ends_of_lists_count():
+    asked = pa.table({"k": pa.array([[1, None], [None, 1], [1], [], None])})
+    answered = pa.table({"k": pa.array([[], [1], [None, 1], [1, None], [0]])})
+    assert places(asked, answered).tolist() == [3, 2, 1, 0, -1]
+    parts = pa.table({"k": pa.array([{"a": None, "b": 1}, {"a": 1, "b": None}, {"a": 1, "b": 1}])})
+    assert places(parts, parts.take(pa.array([2, 0]))).tolist() == [1, -1, 0]
+
+
+def test_structs_may_be_keys_of_several_rows():
+    promised = pa.schema([("k", pa.struct({"a": pa.int64()})), ("name", pa.string())])
+    asked = pa.table({"k": pa.array([{"a": 1}, {"a": 2}], promised.field("k").type)})
+    found = fetcher(lambda k: pa.table({"k": k, "name": ["one", "two"]}), promised=promised)
+    assert found.fetch(asked).row.tolist() == [0, 1]
+    twice = pa.table({"k": asked["k"].take(pa.array([1, 1])), "name": ["two", "too"]})
+    with pytest.raises(BadInput, match=r"has 2 rows for the key k = \{'a': 2\}; a lookup needs"):
+        fetcher(lambda k: twice, promised=promised).fetch(asked)
+
+
+def test_a_key_that_python_cannot_show_is_told_by_its_type():
+    key = pa.table({"id": [7], "at": times("UTC", 2**60)})
+    assert said(key, 0) == "id = 7, at = of type timestamp[us, tz=UTC], which Python cannot show"

@@ -82,7 +82,7 @@ def test_a_number_that_is_too_large_for_the_column(server, kind):
 
 
 @needs_postgres
-def test_a_key_that_cannot_be_compared_is_told_before_the_start(server):
+def test_a_key_that_cannot_be_compared_is_reported_before_the_start(server):
     with pytest.raises(BadInput, match="operator does not exist: uuid = text"):
         fetcher(server.uri, "ids", [pa.string()])
     cast = "SELECT id::text AS id, name FROM ids"

@@ -95,7 +95,7 @@ def test_two_lookups_never_share_a_connection(server, made):
         assert [reader(in_another_task(lookup)) for lookup in lookups] == list(ROLES)
 
 
-def test_a_provider_that_goes_by_a_global_or_the_environment(server, monkeypatch):
+def test_a_provider_that_depends_on_a_global_or_the_environment(server, monkeypatch):
     read = []
     for user in ROLES:
         monkeypatch.setitem(globals(), "role", user)

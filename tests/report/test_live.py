@@ -107,14 +107,14 @@ def test_a_history_that_cannot_be_read(checkpoint, said):
         read_histories(checkpoint)
 
 
-def test_a_fall_of_recall_is_told_with_its_time_and_cause():
+def test_a_fall_of_recall_is_shown_with_its_time_and_cause():
     assert sentences(course(fall=50)) == [
         "recall fell from 0.95 to 0.72 at 22:25: arrivals doubled"
     ]
     assert sentences(course(count=40, fall=50)) == []
 
 
-def test_a_fall_on_another_day_is_told_with_its_day():
+def test_a_fall_on_another_day_is_shown_with_its_day():
     made = course(fall=50)
     made.samples[-1]["at"] += 86_400
     assert "at 22:25 on 2023-11-14: arrivals doubled" in sentences(made)[0]
@@ -183,7 +183,7 @@ def test_what_prometheus_reads_has_values_and_units():
     assert values["penstock_thin_readings_total", "thin", None] > 0
 
 
-def test_no_series_is_told_twice_of_a_query_that_joins_and_looks_up():
+def test_no_series_is_exposed_twice_of_a_query_that_joins_and_looks_up():
     made = every_kind()
     for each in made:
         each.history.about |= {"name": "both", "id": "7f"}
@@ -301,7 +301,7 @@ def test_clients_that_only_wait_are_hung_up_on(serve, monkeypatch):
         assert client.recv(1) == b""
 
 
-def test_more_clients_than_a_few_are_turned_away_until_others_have_gone(serve, monkeypatch):
+def test_more_clients_than_a_few_are_refused_until_others_have_gone(serve, monkeypatch):
     monkeypatch.setattr("penstock.report.server.MOST", 2)
     server = serve()
     waiting = [connected(server) for _ in range(2)]
@@ -317,7 +317,7 @@ def test_more_clients_than_a_few_are_turned_away_until_others_have_gone(serve, m
     until(answers, "a place for another client")
 
 
-def test_what_fails_while_it_answers_is_told(serve, capfd):
+def test_what_fails_while_it_answers_is_reported(serve, capfd):
     server = serve([None])
     assert status(server.url + "data.json") == 500
     assert status(server.url) == 200
@@ -359,7 +359,7 @@ def test_a_port_that_is_taken(serve):
         serve(port=port)
 
 
-def test_what_an_archive_owes_is_told():
+def test_what_an_archive_owes_is_shown():
     pairs = {"owed_pairs": 1234.0, "owed_pairs_low": 1000.0, "owed_pairs_high": 1500.0}
     history = QueryHistory(ABOUT | {"error": None})
     history.add(sample_of(0, 10.0, owed_bytes=2_500_000, owed_seconds=7200.0, **pairs))

@@ -5,11 +5,12 @@ import re
 import pytest
 
 from penstock.report.exposition import exposition
-from penstock.report.live import Watched, report_page
+from penstock.report.history import QueryHistory
+from penstock.report.live import UNKNOWN, Watched, report_page
 from penstock.report.server import Server
 from tests.patience import until
 from tests.report.browser import browser, missing
-from tests.report.made import course, join_sample
+from tests.report.made import ABOUT, course, join_sample
 from tests.report.test_browser import CROWDED, PAPER
 from tests.report.test_live import TOKEN, every_kind
 
@@ -51,6 +52,19 @@ def test_curves_are_drawn_and_move_while_a_query_runs(window):
     until(lambda: not window.run("return document.getElementById('lost').hidden"), "the warning")
     assert "does not answer" in window.text("#lost")
     window.complaints()  # that the server is gone is told in the console too
+
+
+def test_a_query_that_failed_before_any_micro_batch_is_shown(window):
+    about = ABOUT | {"kind": UNKNOWN, "state": "failed", "error": "no topic", "ended": 1e9}
+    sample = {"at": 1e9, "batch": None, "seconds": {}, "rates": [0.0, 0.0], "figures": {}}
+    server = Server(lambda: [Watched(QueryHistory(about), sample)], exposition)
+    try:
+        window.open(server.url)
+        until(lambda: "no topic" in window.text("#said"), "the sentence")
+        assert window.text("#stamp").startswith("Query, failed. No micro-batch had ended 2001-09")
+        assert window.complaints() == []
+    finally:
+        server.stop()
 
 
 def test_each_of_several_queries_can_be_chosen(window):

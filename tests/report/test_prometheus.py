@@ -35,6 +35,67 @@ def test_names_and_units_are_those_of_the_conventions():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+STEADY = {"up": "1x400", "began": "1000x400", "running": "1x400", "failed": "0x400"}
+
+
+def alerts(folder: Path, minutes: dict[int, set[str]], **series: str) -> str:
+    """Return what is wrong with the alerts that fire after so many minutes; nothing if all is well.
+
+    series: values every 15 seconds, as promtool has them; `_` is a scrape that got none.
+    """
+    names = {
+        "up": 'up{job="penstock"}',
+        "began": "penstock_monitor_start_timestamp_seconds",
+        "running": 'penstock_query_up{query="a"}',
+        "failed": 'penstock_query_failed{query="a"}',
+        "last": 'penstock_query_last_batch_timestamp_seconds{query="a"}',
+    }
+    given = [{"series": names[name], "values": values} for name, values in series.items()]
+    expected = [
+        {
+            "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
+            "eval_time": f"{minute}m",
+            "exp_samples": [{"labels": f'{{alertname="{n}"}}', "value": 1} for n in sorted(those)],
+        }
+        for minute, those in minutes.items()
+    ]
+    tests = [{"interval": "15s", "input_series": given, "promql_expr_test": expected}]
+    rules = {"rule_files": [str(EXAMPLES / "alerts.yml")], "evaluation_interval": "15s"}
+    (folder / "test.yml").write_text(json.dumps(rules | {"tests": tests}))
+    command = ["promtool", "test", "rules", str(folder / "test.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_a_query_that_runs_and_one_that_ends_well_alert_nobody(tmp_path):
+    runs = STEADY | {"last": "0+15x400"}
+    assert not alerts(tmp_path, {10: set(), 90: set()}, **runs)
+    ends = runs | {"running": "1x20 0x380", "last": "0+15x20 300x380"}
+    assert not alerts(tmp_path, {10: set(), 50: set()}, **ends)
+
+
+def test_a_query_that_fails_alerts_at_once_and_one_that_gets_stuck_later(tmp_path):
+    fails = STEADY | {"running": "1x20 0x380", "failed": "0x20 1x380", "last": "0+15x20 300x380"}
+    told = {4: set(), 6: {"PenstockQueryFailed"}}
+    told |= {25: {"PenstockQueryFailed", "PenstockQueryStuck"}}
+    assert not alerts(tmp_path, told, **fails)
+    first = {"up": "1x400", "began": "1000x400", "running": "0x400", "failed": "1x400"}
+    assert not alerts(tmp_path, {1: {"PenstockQueryFailed"}}, **first)
+    assert not alerts(tmp_path, {25: {"PenstockQueryStuck"}}, **STEADY, last="0+15x20 300x380")
+
+
+def test_a_process_that_is_started_over_and_over_alerts(tmp_path):
+    """It answers two scrapes of three, and no query of it ever ends a micro-batch."""
+    began = " ".join(f"{40 * each} {40 * each} _" for each in range(400))
+    loop = {"up": "1 1 0 " * 400, "began": began}
+    told = {5: {"PenstockRestarts"}, 20: {"PenstockRestarts", "PenstockNoQuery"}}
+    assert not alerts(tmp_path, told, **loop)
+    before = loop | {"last": "0+15x20 _x380"}  # it ended some for five minutes
+    told = {20: {"PenstockRestarts"}, 30: {"PenstockRestarts", "PenstockQueryStuck"}}
+    assert not alerts(tmp_path, told, **before)
+    assert not alerts(tmp_path, {3: {"PenstockMonitorDown"}}, up="0x400", last="0x4 _x400")
+
+
 def config(target: str) -> str:
     rules = EXAMPLES / "alerts.yml"
     return f"""
@@ -90,7 +151,7 @@ def test_a_real_prometheus_scrapes_the_monitor_and_alerts(tmp_path):
         )
         groups = prometheus.ask("rules")["groups"]
         rules = [rule for group in groups for rule in group["rules"]]
-        assert len(rules) == 8
+        assert len(rules) == 10
         until(
             lambda: (
                 {

@@ -60,7 +60,7 @@ def test_no_cache_beats_hindsight():
         assert max(others) <= lfd <= run[0].full
 
 
-def test_a_run_that_fails_is_told():
+def test_a_run_that_fails_is_reported():
     with pytest.raises(BadInput, match=r"runs must be .* at least 1, got 0"):
         compare(TOWER, ["rand"], runs=0)
 
@@ -77,7 +77,7 @@ def test_means_are_over_the_runs():
     assert score["recall"]["mean"] == pytest.approx(sum(shares) / 3)
 
 
-def test_distortion_is_told_where_it_is_asked_for():
+def test_distortion_is_reported_where_it_is_asked_for():
     source = Generated("zipf:domain=20", 400)
     terms = {"within": 50, "drop": 0.3, "seed": 2}
     scenario = Scenario(source, "joining", 10, distortion=True, **terms)

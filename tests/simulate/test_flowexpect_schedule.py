@@ -49,7 +49,7 @@ def test_a_plan_may_change_tuples_on_the_way():
     assert best_schedule(gain, enters, budget=2).benefit == pytest.approx(1.5 + 1.25)
 
 
-def test_nobody_gains_before_it_comes():
+def test_no_row_gains_before_it_comes():
     plan = best_schedule(np.array([[9.0, 9.0]]), np.array([1]), budget=1)
     assert plan.benefit == pytest.approx(9)
     assert not plan.kept.any()

@@ -59,7 +59,7 @@ def test_an_exact_budget_gets_everything_in_every_shape(shape):
         assert play(trace, "prob", len(trace), within=within, first=20).results == full > 0
 
 
-def test_hindsight_and_plans_know_two_streams_and_all_arrivals():
+def test_hindsight_and_plans_take_two_streams_and_all_arrivals():
     for name in ("opt", "flowexpect"):
         with pytest.raises(BadInput, match=f"'{name}' is defined for one join of two streams, got"):
             play(SHAPES["pairs"], name, 4)

@@ -8,7 +8,7 @@ from penstock.simulate.scenario import Scenario, TraceFile
 from penstock.simulate.workloads import Generated
 
 
-def test_all_parameters_in_force_are_told():
+def test_all_parameters_in_force_are_reported():
     chosen = choose("gdj:percentile=0.5", "joining")
     assert chosen.policy.name == "gdj"
     assert chosen.all_params["percentile"] == 0.5
@@ -71,7 +71,7 @@ def test_a_policy_that_needs_models_is_refused_where_there_are_none(tmp_path):
             check(choose("flowexpect", "joining"), scenario)
 
 
-def test_a_planner_is_told_like_a_policy():
+def test_a_planner_is_named_like_a_policy():
     chosen = choose("flowexpect:lookahead=3", "joining")
     assert chosen.policy is FLOWEXPECT
     assert (chosen.all_params, str(chosen)) == ({"lookahead": 3}, "flowexpect:lookahead=3")

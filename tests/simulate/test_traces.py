@@ -25,7 +25,7 @@ def test_a_key_may_have_several_attributes():
     assert join(key=[[1, 2], [3, 4]]).key.shape == (2, 2)
 
 
-def test_streams_meet_as_they_are_told_or_all_in_one():
+def test_streams_match_by_the_given_joins_or_all_in_one():
     assert join().joins == TWO_WAY
     assert join(streams=3).joins == all_streams(3)
     assert join(key=[[1, 2], [3, 4]]).joins == all_streams(2, 2)

@@ -102,9 +102,31 @@ def is_slow(frame, folder: Path, after: int):
     return frame.mapInArrow(give, frame.schema)
 
 
+def fails_once(frame, folder: Path, after: int):
+    """Let each task fail when it has ended, in the micro-batch after so many commits.
+
+    Its state is committed by then: a file tells of which versions of the state there were files.
+    """
+
+    def give(batches):
+        from pyspark import TaskContext
+
+        yield from batches
+        task = TaskContext.get()
+        if commits(folder / "out-checkpoint") == after and not task.attemptNumber():
+            part = str(task.partitionId())
+            state = folder / "out-checkpoint" / "state" / "0" / part
+            seen = sorted(path.name for path in state.rglob("*.*"))
+            (folder / f"failed-{part}").write_text("\n".join(seen))
+            raise RuntimeError("this task fails after its commit")
+
+    return frame.mapInArrow(give, frame.schema)
+
+
 def disturbed(frame, folder: Path, given: dict):
     """Return the frame of a query that is disturbed where that is asked for."""
-    for name, disturb in (("still_after", stands_still), ("slow_after", is_slow)):
+    ways = {"still_after": stands_still, "slow_after": is_slow, "fails_after": fails_once}
+    for name, disturb in ways.items():
         if name in given:
             frame = disturb(frame, folder, given[name])
     return frame

@@ -189,7 +189,7 @@ def told(totals, inputs=2, goal="pairs", hottest=()) -> Metrics:
     streams = range(inputs)
     figures = {name: [int(totals[f"{name}_{i}"]) for i in streams] for name in COUNTED}
     gone = sum(figures["evicted"]) + sum(figures["rejected"])
-    pairs = estimate({n: totals[f"shadow_{n}"] for n in SUMS}, totals["matched"], gone)
+    pairs = estimate({n: totals[f"watch_{n}"] for n in SUMS}, totals["matched"], gone)
     matched = [int(totals[f"rows_matched_{i}"]) for i in streams]
     rows = [estimate({n: totals[f"rows_{n}_{i}"] for n in SUMS}, matched[i], gone) for i in streams]
     for end, part in {"": "value", "_low": "low", "_high": "high"}.items():

@@ -75,6 +75,18 @@ def await_standstill(folder: Path, process: subprocess.Popen) -> None:
     until(come, "the standstill")
 
 
+def run_and_kill(folder: Path, given: dict, *module: str) -> None:
+    """Run a driver in a folder until it stands still in its third micro-batch, and kill it."""
+    driver = start_driver(
+        {"folder": str(folder), "still_after": 2} | given, folder / "log", *module
+    )
+    try:
+        await_standstill(folder, driver)
+    finally:
+        kill(driver)
+    assert commits(folder / "out-checkpoint") == 2
+
+
 def in_mid_batch(images: Path, session: int) -> list[int]:
     """Return the workers of a session of processes that are in the middle of a micro-batch.
 

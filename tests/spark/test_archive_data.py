@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pytest
 
+from tests.naive.how import HOWS
 from tests.spark import archives
 from tests.spark.streams import Files, at, bag
 from tests.spark.test_how import own
@@ -42,21 +43,26 @@ def higgs():
         yield [(str(key), at(time - start), number) for number, (key, time) in enumerate(found)]
 
 
-@pytest.mark.parametrize("how", ["inner", "full"])
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["stocks", "higgs"])
-def test_real_streams(spark, tmp_path, name, how):
+def test_real_streams(spark, tmp_path, name, how, share):
+    """With a restart, before which what is owed so far is reconciled."""
     streams = list({"stocks": stocks, "higgs": higgs}[name]())
     span = max(rows[-1][1] for rows in streams) - min(rows[0][1] for rows in streams)
     alive = sum(map(len, streams)) * 2 * WITHIN / span.total_seconds()
     sides = [Files(tmp_path / each, archives.SCHEMA) for each in "ab"]
     cuts = [at(span.total_seconds() * part / PARTS) for part in range(1, PARTS)]
-    for low, high in zip([at(-1), *cuts], [*cuts, at(archives.FAR)], strict=True):
+    options = {"within": f"{WITHIN} seconds", "buckets": 2, "budget": max(2, int(alive * share))}
+    for part, ends in enumerate(zip([at(-1), *cuts], [*cuts, at(archives.FAR)], strict=True)):
         for rows, files in zip(streams, sides, strict=True):
-            files.add([row for row in rows if low <= row[1] < high])
+            files.add([row for row in rows if ends[0] <= row[1] < ends[1]])
+        if part == PARTS // 2:
+            archives.run(spark, tmp_path, sides, how, **options)
+            archives.corrected(spark, tmp_path)
     for far in (10 * archives.FAR, 20 * archives.FAR):
         for each, files in zip("ab", sides, strict=True):
             files.add([(f"far {each}", at(far), -1)])
-    options = {"within": f"{WITHIN} seconds", "buckets": 2, "budget": int(alive / 10)}
     archives.run(spark, tmp_path, sides, how, **options)
     archives.corrected(spark, tmp_path)
     frames = [files.batch(spark).where("v >= 0") for files in sides]

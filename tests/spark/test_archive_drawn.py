@@ -95,14 +95,16 @@ def row(case: Case, when: float | None, number: int, side: int) -> tuple[Any, ..
 def parts(case: Case, folder: Path):
     """Write the files of both sides one after the other; return both after each part.
 
-    A file is a micro-batch. Late rows lie behind the watermark that the files before have reached.
+    A file is a micro-batch. Spark judges late rows by the watermark of the micro-batch before, so
+    they lie behind what the files before that one have reached.
     """
     rng = case.rng
     sides = [Files(folder / name, case.schema) for name in "ab"]
     newest = [None, None]
     number, late = 0, LATE
+    reached = told = None  # by the files before the last one, and by all so far
     for part in cut(rng, arrivals(rng, case.rows, SPAN), rng.randrange(2, 6)):
-        reached = None if None in newest else min(newest) - DELAY
+        reached, told = told, None if None in newest else min(newest) - DELAY
         for side, files in enumerate(sides):
             times = [t for s, t in part if s == side]
             rows = [row(case, t, number + n, side) for n, t in enumerate(times)]

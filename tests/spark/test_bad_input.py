@@ -252,7 +252,7 @@ def test_names_that_differ_by_case_only_get_suffixes(spark, streams):
         spark.conf.unset("spark.sql.caseSensitive")
 
 
-def test_what_grows_without_end_is_told(spark, streams, recwarn):
+def test_what_grows_without_end_is_reported(spark, streams, recwarn):
     with pytest.warns(UserWarning, match="the join holds every row for ever.*pass within=") as told:
         join(*streams, **(GOOD | {"within": None}))
     assert told[0].filename == __file__
@@ -298,7 +298,7 @@ def test_figures_of_what_is_no_query(spark, streams):
     for what in (join(batch, batch, **GOOD), joined, joined.writeStream, None):
         with pytest.raises(PenstockError) as told:
             metrics(what)
-        assert f"reads a streaming query, got a {type(what).__name__}; pass" in str(told.value)
+        assert f"reads a streaming query, got {type(what).__name__}; pass" in str(told.value)
 
 
 def test_figures_of_another_query(spark, streams, tmp_path):

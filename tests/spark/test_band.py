@@ -124,7 +124,7 @@ def test_streams_with_late_rows_and_a_restart_are_those_of_spark(spark, tmp_path
 
 
 @pytest.mark.slow  # of one bucket, without Spark: see below
-def test_recall_of_a_band_join_is_told(spark, tmp_path):
+def test_recall_of_a_band_join_is_reported(spark, tmp_path):
     rng = random.Random(3)
     sides = [Files(tmp_path / name, f"k int, v double, ts timestamp, {name} int") for name in "ab"]
     for number in range(3):

@@ -102,6 +102,25 @@ def test_sums_beyond_all_doubles_have_an_infinite_bound(spark):
     assert (row.low, row.high, row.within) == (1e308, 1e308, True)
 
 
+def test_groups_and_keys_may_be_structs_of_times_in_any_zone(spark):
+    """Python knows fewer zones than Spark, and fewer dates."""
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "GMT+01:00")
+    try:
+        day, at = "DATE'20000-01-01'", "timestamp_seconds(3600 * id)"
+        frame = spark.range(4).selectExpr(
+            f"struct({at} AS at, id) AS key", f"struct({day} AS day, {at} AS at) AS region",
+            "0.0 AS low", "1.0 AS high",
+        )  # fmt: skip
+        found = bounded_agg(frame, "sum", 2.0, by="region")
+        assert found.selectExpr("region.at", "low", "high").distinct().count() == 4
+        wrong = frame.selectExpr("key", "high AS low", "low AS high")
+        with pytest.raises(PythonException, match=r"low <= high.*1970, 1, 1"):
+            bounded_agg(wrong, "sum", 2.0).collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+
+
 def test_no_rows_no_answer(spark):
     frame = spark.createDataFrame([], "key int, low double, high double")
     assert bounded_agg(frame, "sum", 1.0).collect() == []

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.engine.ledger import digest
+from penstock.errors import BadInput
 from penstock.kernel.shape import all_streams
 from penstock.spark.frames import KEY, Input
 from penstock.spark.runtime import join_bucket
@@ -147,6 +148,33 @@ def test_keys_that_python_has_no_value_for(case):
     outcome = take(bucket, both, digests=told)
     assert outcome.totals["matched"] == 1
     assert json.loads(outcome.hottest)["hottest"][0]["key"] == "(hash 7)"
+
+
+@pytest.mark.parametrize("zone", ["GMT+01:00", "UTC+1", "Z"])
+def test_hot_keys_in_zones_that_python_lacks(zone):
+    """Spark takes these for time zones of a session; the figures tell such keys in UTC."""
+    plan = make_plan(text_key=True, budget=10, buckets=2, goal="rows", policy="fifo")
+    now = pa.array([1]).cast(pa.timestamp("us", zone))
+    columns = {KEY: pa.array([7]), "ts": now, "v": [5], "k": now}
+    both = [(side, to_ipc(pa.table(columns))) for side in range(2)]
+    told = [digest(side, np.array([7]), np.array([1]), 1, 100).encode() for side in range(2)]
+    bucket = JoinBucket(plan, int(bucket_of(np.array([7]), 2)[0]))
+    outcome = take(bucket, both, digests=told)
+    key = json.loads(outcome.hottest)["hottest"][0]["key"]
+    assert key == "1970-01-01 00:00:00.000001+00:00"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "GMT+01:00"])
+def test_a_collision_that_cannot_be_told_names_the_key(zone):
+    plan = make_plan(text_key=True, how="left")
+    at = pa.timestamp("us", zone)
+    made = [
+        (side, {KEY: pa.array([7]), "ts": pa.array([1]).cast(at), "k": pa.array([side]).cast(at)})
+        for side in range(2)
+    ]
+    both = [(side, to_ipc(pa.table(columns | {"v": [1]}))) for side, columns in made]
+    with pytest.raises(BadInput, match=r"same 64-bit hash as k = datetime\.datetime\(1970, 1, 1"):
+        take(JoinBucket(plan, 0), both)
 
 
 def test_three_way_collisions_make_no_row():

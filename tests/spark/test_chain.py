@@ -91,7 +91,7 @@ AFTER = {
 }
 
 
-@pytest.mark.parametrize("name", some(AFTER, ()))
+@pytest.mark.parametrize("name", some(AFTER, ["by the left time"]))
 def test_what_comes_after(spark, tmp_path, bare, name):
     after, least = AFTER[name]
     own = [frame.withWatermark("ts", SAME) for frame in bare]

@@ -180,7 +180,7 @@ def test_a_join_within_a_budget_compiles_nothing_on_executors(spark, tmp_path, c
     assert_nothing_was_compiled(tmp_path)
 
 
-def test_a_lookup_whose_executor_dies(spark, tmp_path, cluster):
+def test_a_lookup_whose_executor_is_killed(spark, tmp_path, cluster):
     pytest.importorskip("adbc_driver_sqlite", reason="pip install penstock[databases]")
     from tests.spark import test_lookup as lookups
 
@@ -198,7 +198,7 @@ def test_a_lookup_whose_executor_dies(spark, tmp_path, cluster):
     assert_nothing_was_compiled(tmp_path)
 
 
-def test_a_thinning_whose_executor_dies(spark, tmp_path, cluster):
+def test_a_thinning_whose_executor_is_killed(spark, tmp_path, cluster):
     address, _ = cluster
     readings, queries = thinnings.walk(random.Random(6), 600)
     thinnings.write(tmp_path, readings, queries, parts=8)

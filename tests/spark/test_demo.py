@@ -95,7 +95,7 @@ def naive_rows(folder):
     )
 
 
-def test_rows_that_found_a_partner_are_told_for_each_side(made, streams):
+def test_rows_that_found_a_partner_are_reported_for_each_side(made, streams):
     for score in made["policies"]:
         pairs, *sides = demo.measures(score)
         assert [each.what for each in (pairs, *sides)] == ["pairs", "departures", "landings"]
@@ -107,7 +107,7 @@ def test_rows_that_found_a_partner_are_told_for_each_side(made, streams):
             assert abs(each.told["recall"] - each.truth) < margin
 
 
-def test_a_few_keys_that_make_most_results_are_told(made):
+def test_a_few_keys_that_make_most_results_are_reported(made):
     note = "ten keys make most pairs: if rows count, pass goal='rows'"
     scores = [each | {"note": note} for each in made["policies"]]
     assert f"Note: {note}." in demo.moral(made | {"policies": scores})
@@ -131,7 +131,7 @@ def test_the_budget_holds_after_every_batch(made):
         assert 0 < score["held"] <= score["most_held"] <= made["budget"]
 
 
-def test_every_micro_batch_is_told(made, told):
+def test_every_micro_batch_is_reported(made, told):
     batches = [stage.partition(": ")[2] for stage in told if "micro-batch" in stage]
     assert sum(batch.startswith(f"micro-batch {PARTS} of {PARTS},") for batch in batches) >= 3
     assert told[-1].startswith("counting all results")

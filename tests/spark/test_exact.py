@@ -4,10 +4,11 @@ import random
 from datetime import date
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from penstock.spark import join, join_many, metrics
+from penstock.spark import join, join_many, lookup, metrics
 from tests.spark.streams import DELAY, WITHIN, Files, arrivals, at, bag, cut, results, run
 
 pytestmark = pytest.mark.spark
@@ -47,6 +48,23 @@ KEYS = {
     "binary": ("k binary", lambda r: (r.choice([b"", b"\0", b"\xff"]),)),
     "array": ("k array<int>", lambda r: (r.choice([[], [1], [1, None]]),)),
 }
+
+
+def test_batches_where_spark_wants_wide_offsets(spark):
+    """Its `applyInArrow` takes exactly the types that were announced."""
+
+    def fetch(keys):
+        return pa.table({"k": keys, "name": keys})
+
+    rows = [(key, at(second), "x") for second, key in enumerate(["a", "b", None, "a"])]
+    frame = spark.createDataFrame(rows, "k string, ts timestamp, v string")
+    wide = "spark.sql.execution.arrow.useLargeVarTypes"
+    spark.conf.set(wide, "true")
+    try:
+        assert join(frame, frame, "k", **EXACT).count() == 5
+        assert lookup(frame, fetch, "k", budget=2).where("name = k").count() == 3
+    finally:
+        spark.conf.unset(wide)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from penstock.spark.observe import figures_of
 from penstock.spark.recall.estimate import SUMS, estimate
 from penstock.spark.runtime.join_bucket import counter_names
 from penstock.spark.runtime.lookup_bucket import AGES, count_ages, lookup_counters
-from penstock.spark.runtime.output import counters_text
+from penstock.spark.runtime.result_rows import counters_text
 from penstock.spark.runtime.thin_bucket import THIN_COUNTERS
 
 pytestmark = pytest.mark.spark
@@ -43,7 +43,7 @@ def drawn_counters(rng, inputs):
     sizes = np.where(rng.random(len(names)) < 0.4, 0.0, 10 ** rng.uniform(-1, 6, len(names)))
     counters = dict(zip(names, sizes.tolist(), strict=True))
     for name in names:
-        if not (name.startswith(("shadow_", "more_", "rows_"))):
+        if not (name.startswith(("watch_", "more_", "rows_"))):
             counters[name] = float(round(counters[name]))
         if "blind" in name and rng.random() < 0.7:
             counters[name] = 0.0
@@ -67,7 +67,7 @@ def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
     for figures, ((one, _), (two, _)) in zip(found, cases, strict=True):
         total = {name: one[name] + two[name] for name in one}
         gone = sum(total[f"{name}_{i}"] for name in ("evicted", "rejected") for i in range(inputs))
-        sums = {name: total[f"shadow_{name}"] for name in SUMS}
+        sums = {name: total[f"watch_{name}"] for name in SUMS}
         expected = estimate(sums, total["matched"], gone)
         for end, value in zip(("", "_low", "_high"), expected, strict=True):
             same(figures[f"recall{end}"], value)
@@ -78,7 +78,7 @@ def test_recall_is_what_the_formula_says_of_the_sums(spark, inputs):
                 same(figures[f"row_recall{end}"][stream], value)
         assert figures["evicted"] == [total[f"evicted_{i}"] for i in range(inputs)]
         assert figures["rows_held"] == total["held"]
-        assert figures["recall_sums"] == pytest.approx([total[f"shadow_{name}"] for name in SUMS])
+        assert figures["recall_sums"] == pytest.approx([total[f"watch_{name}"] for name in SUMS])
         shares = sorted(int(each["share"]) for each in (one, two))
         assert figures["shares"] == shares
         assert figures["in_force"]["switches"] == total["switches"]
@@ -102,7 +102,7 @@ def test_the_figures_of_an_exact_join_are_those_of_one_that_lost_nothing(spark):
     assert exact == finished(spark, names, join_figures(2), cases)
 
 
-def test_what_was_lost_under_an_earlier_budget_is_told_without_one(spark):
+def test_what_was_lost_under_an_earlier_budget_is_reported_without_one(spark):
     rng = np.random.default_rng(6)
     cases = [[(drawn_counters(rng, 2) | {"gone": 3.0}, None)] for _ in range(20)]
     exact = finished(spark, counter_names(2), join_figures(2, exact=True), cases)

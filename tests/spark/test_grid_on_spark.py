@@ -60,7 +60,7 @@ def test_a_lost_worker_loses_nothing(spark, tmp_path):
     assert [each["twice"] for each in found] == list(range(0, 40, 2))
 
 
-def test_a_cell_that_is_refused_is_told_at_once(spark):
+def test_a_cell_that_is_refused_is_reported_at_once(spark):
     with pytest.raises(BadInput, match=r"x must be at least 0, got -1.*in the cell"):
         sweep(spark, [{"x": 1}, {"x": -1}], work=double)
 

@@ -23,7 +23,7 @@ def test_a_group_is_the_local_engine(budget):
         assert rows_of(outcome) == engine.take(*batch)
         assert budget is None or outcome.totals["held"] <= budget
     if budget:
-        assert outcome.totals["shadow_certain"] > 0
+        assert outcome.totals["watch_certain"] > 0
 
 
 @pytest.mark.slow

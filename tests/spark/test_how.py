@@ -16,7 +16,7 @@ from tests.naive.how import NaiveHow
 from tests.naive.policies import factory
 from tests.spark.driver import SCHEMA, read
 from tests.spark.plans import make_plan, packet, rows_of_packets
-from tests.spark.processes import await_standstill, commits, kill, start_driver
+from tests.spark.processes import run_and_kill
 from tests.spark.streams import START, Files, arrivals, at, bag, cut, plain, results, run
 from tests.spark.test_restart import write
 
@@ -482,13 +482,7 @@ def test_left_join_killed_and_started_anew(spark, tmp_path):
         files.add([(f"far {name}", at(FAR), -1)])
     options = {"time": "ts", "within": ["-5 seconds", "20 seconds"], "delay": "10 seconds"}
     options["how"] = "left"
-    given = {"folder": str(tmp_path), "options": options, "still_after": 2}
-    driver = start_driver(given, tmp_path / "log")
-    try:
-        await_standstill(tmp_path, driver)
-    finally:
-        kill(driver)
-    assert commits(tmp_path / "out-checkpoint") == 2  # it was killed in the third
+    run_and_kill(tmp_path, {"options": options})
     streams = read(spark.readStream.option("maxFilesPerTrigger", 1), tmp_path)
     query = run(join(*streams, on="k", **options), tmp_path)
     found = results(spark, tmp_path)

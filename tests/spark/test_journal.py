@@ -133,7 +133,7 @@ def test_another_query_and_another_format_are_refused():
         Journal(kept.store, make_plan(within=10, watermark=True), 0)
 
 
-def test_a_part_that_is_missing_or_damaged_is_told():
+def test_a_part_that_is_missing_or_damaged_is_reported():
     kept = Kept(make_plan(watermark=True))
     kept.take(MicroBatch(packets(*drawn(np.random.default_rng(0), 50))))
     (base,) = kept.store.values.pop((BASE,))

@@ -53,7 +53,7 @@ from penstock.kernel import jit
 from penstock.spark.runtime.rehearsal import lookup_kernels
 from penstock.spark.runtime.thin_bucket import thin_kernels
 from tests.spark import test_operator
-from tests.spark.enrich.plans import changes
+from tests.spark.lookup_plans import changes
 from tests.spark.plans import take
 
 cluster = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: "spark://host:7077"))

@@ -55,7 +55,7 @@ def test_the_recall_is_the_same_in_packets_of_any_size(monkeypatch):
         run = Run(plan)
         told.append([run.take(*batch).totals for batch in batches])
     assert told[0] == told[1]
-    assert told[0][-1]["shadow_certain"] > 0  # all rows are watched, and some lost results
+    assert told[0][-1]["watch_certain"] > 0  # all rows are watched, and some lost results
     assert told[0][-1]["matched"] > 0
 
 

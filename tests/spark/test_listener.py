@@ -7,6 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from penstock.errors import BadInput
+from penstock.report.attention import attention
+from penstock.report.exposition import exposition
 from penstock.report.history import read_histories
 from penstock.report.live import data_of
 from penstock.spark.listener import KEPT, Listener, recently, waiting
@@ -31,6 +34,10 @@ def figures(number=0, sums=(), **more):
 def hear(listener, *reports):
     for each in reports:
         listener.onQueryProgress(SimpleNamespace(progress=each))
+
+
+def begin(listener, name="7f", run="1", called="views"):
+    listener.onQueryStarted(SimpleNamespace(id=name, runId=run, name=called))
 
 
 def end(listener, name="7f", run="1", exception=None):
@@ -165,3 +172,115 @@ def test_a_rate_that_is_no_number_is_none(value):
     listener = Listener(None, every=0)
     hear(listener, report(figures(), inputRowsPerSecond=value))
     assert listener.watched()[0].latest["rates"][0] == 0.0
+
+
+def test_a_query_that_fails_before_its_first_report_is_shown_with_its_error():
+    listener = Listener(None, every=0)
+    begin(listener)
+    assert not listener.watched()
+    end(listener, exception="Caused by: java.io.IOException: no such topic")
+    data = data_of(listener.watched(), "")
+    assert (data["queries"][0]["name"], data["queries"][0]["state"]) == ("views", "failed")
+    assert data["chosen"]["said"][0]["said"].endswith("IOException: no such topic")
+    text = exposition(listener.watched()).decode()
+    assert 'penstock_query_failed{id="7f",kind="query",query="views"} 1.0' in text
+    assert "last_batch_timestamp_seconds{" not in text
+    begin(listener, run="2")  # and it stays so until the query reports
+    assert len(listener.watched()) == 1
+    hear(listener, report(figures(), runId="2"))
+    assert [each.history.about["kind"] for each in listener.watched()] == ["join"]
+    assert (
+        'penstock_query_failed{id="7f",kind="join",query="views"} 0.0'
+        in exposition(listener.watched()).decode()
+    )
+
+
+def test_a_later_run_that_fails_at_once_is_the_failure_of_the_query():
+    listener = Listener(None, every=0)
+    begin(listener)
+    hear(listener, report(figures()))
+    end(listener)
+    begin(listener, run="2")
+    end(listener, run="2", exception="disk full")
+    [watched] = listener.watched()
+    assert (watched.history.about["state"], watched.history.about["error"]) == (
+        "failed",
+        "disk full",
+    )
+
+
+def test_a_query_that_ends_well_or_is_another_s_is_not_shown():
+    listener = Listener(None, every=0)
+    begin(listener)
+    end(listener)
+    begin(listener, "8", "2", None)
+    hear(listener, report(figures(), id="8", runId="2", observedMetrics={}))
+    end(listener, "8", "2", exception="no space")
+    assert not listener.watched()
+
+
+def test_a_query_that_waits_for_rows_does_not_fall_behind():
+    listener = Listener(None, every=0)
+    rates = {"inputRowsPerSecond": 100.0, "processedRowsPerSecond": 10.0}
+    hear(listener, *(report(figures(), n, second=n, **rates) for n in range(9)))
+    [watched] = listener.watched()
+    assert any("falls behind" in each.sentence for each in attention(watched.history))
+    listener.onQueryIdle(SimpleNamespace(id="7f", runId="1", timestamp=""))
+    assert not attention(watched.history)
+    assert 'input_rows_per_second{query="views"} 0.0' in exposition([watched]).decode()
+    hear(listener, report(figures(), 9, second=50, **rates))
+    assert 'input_rows_per_second{query="views"} 100.0' in exposition([watched]).decode()
+
+
+@pytest.mark.parametrize("hours", [0, 10])
+def test_what_was_before_a_long_pause_between_runs_is_not_recent(tmp_path, hours):
+    def arrived(rows, batch, second):
+        made = figures(arrived=[rows, rows], checkpoint=str(tmp_path))
+        return report(made, batch, second=second)
+
+    listener, pause = Listener(None, every=0), f"T{hours:02}:"
+    hear(listener, arrived(0, 0, 0), arrived(50, 1, 70))
+    for number, rows in enumerate((60_050, 60_100)):
+        later = arrived(rows, 2 + number, 90 + 10 * number)
+        later["timestamp"] = later["timestamp"].replace("T00:", pause)
+        hear(listener, later | {"runId": "2"})
+        recent = listener.watched()[0].latest["recent"]
+        if not hours:
+            assert recent["arrivals"] > 1000
+        elif not number:
+            assert recent is None
+    if hours:
+        assert recent["arrivals"] == 10  # of two inputs, 50 rows each in 10 seconds
+
+
+def test_micro_batches_that_are_far_apart_are_recent_in_one_run():
+    listener = Listener(None, every=0)
+    hear(listener, *(report(figures(arrived=[900 * n] * 2), n, second=900 * n) for n in range(3)))
+    assert listener.watched()[0].latest["recent"]["arrivals"] == 2
+
+
+def test_a_history_that_cannot_be_read_does_not_hide_the_query(tmp_path, monkeypatch):
+    listener = Listener(None, every=0)
+    (tmp_path / "penstock" / "join.jsonl").mkdir(parents=True)
+    hear(listener, *(report(figures(checkpoint=str(tmp_path)), n, second=n) for n in range(3)))
+    assert len(listener.watched()[0].history.samples) == 3
+    with pytest.raises(BadInput, match=r"join\.jsonl cannot be read: Is a directory"):
+        read_histories(str(tmp_path))
+
+    def forbidden(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.is_dir", forbidden)
+    hear(listener, report(figures(checkpoint=str(tmp_path)), id="8", name="orders"))
+    assert len(listener.watched()) == 2
+
+
+@pytest.mark.parametrize("line", ['{"about": 7, "format": 1}', '{"about": null, "format": 1}'])
+def test_a_damaged_history_does_not_hide_the_query(tmp_path, line):
+    path = tmp_path / "penstock" / "join.jsonl"
+    path.parent.mkdir()
+    path.write_text(line + "\n")
+    listener = Listener(None, every=0)
+    hear(listener, report(figures(checkpoint=str(tmp_path))))
+    assert len(listener.watched()) == 1
+    assert len(read_histories(str(tmp_path))[0].samples) == 1

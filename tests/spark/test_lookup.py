@@ -352,7 +352,7 @@ def test_a_warning_is_not_given_for_a_table_with_rows(spark, tmp_path):
         lookup(spark.range(1), Relation(uri, table="customers"), "id", budget=9)
 
 
-def test_an_unknown_variable_is_told_before_the_start(spark, monkeypatch):
+def test_an_unknown_variable_is_reported_before_the_start(spark, monkeypatch):
     monkeypatch.delenv(VARIABLE)
     uri = f"postgresql://app:${{{VARIABLE}}}@127.0.0.1:1/shop"
     with pytest.raises(PenstockError, match=f"names the variable {VARIABLE}"):

@@ -51,7 +51,7 @@ ARGUMENTS = {
     "on_missing": ({"on_missing": "drop"}, "on_missing must be one of null, error"),
     "ttl": ({"ttl": "ten"}, "ttl must be a span of time"),
     "ttl negative": ({"ttl": "-1 seconds"}, "ttl must not be negative"),
-    "timeout": ({"timeout": "0 seconds"}, "timeout must be longer than nothing"),
+    "timeout": ({"timeout": "0 seconds"}, "timeout must be greater than 0"),
     "retries": ({"retries": -1}, "retries must be a whole number of at least 0"),
     "fetch_size": ({"fetch_size": 0}, "fetch_size must be a whole number of at least 1"),
     "buckets": ({"buckets": "two"}, "buckets must be a whole number"),
@@ -104,7 +104,7 @@ def test_functions(stream):
         (lambda keys: pa.table({"k": keys}), "no column beside its key"),
         (lambda keys: pa.table({"k": keys.cast(pa.string()), "v": keys}), "the key must have one"),
         (lambda keys: pa.table({"k": keys, "v": pa.nulls(len(keys), pa.month_day_nano_interval())}),
-         "which Spark has not"),
+         "which Spark does not have"),
         ("customers", "must be a Relation, or a function"),
     ]:  # fmt: skip
         with pytest.raises(PenstockError, match=said):

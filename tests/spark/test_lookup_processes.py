@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.spark import Relation, lookup, metrics
-from tests.spark.processes import await_standstill, commits, figures, kill, start_driver
+from tests.spark.processes import figures, kill, run_and_kill, start_driver
 from tests.spark.streams import Files, results, run
 from tests.spark.test_lookup import SCHEMA, customers, expected, write_events, write_table
 
@@ -35,13 +35,7 @@ def test_killed_and_started_anew(spark, tmp_path):
     uri = write_table(tmp_path / "shop.db", customers(50))
     files = Files(tmp_path / "events", SCHEMA)
     batches = write_events(files, seed=9, parts=12)
-    given = {"folder": str(tmp_path), "uri": uri, "options": OPTIONS, "still_after": 2}
-    driver = start_driver(given, tmp_path / "log", DRIVER)
-    try:
-        await_standstill(tmp_path, driver)
-    finally:
-        kill(driver)
-    assert commits(tmp_path / "out-checkpoint") == 2
+    run_and_kill(tmp_path, {"uri": uri, "options": OPTIONS}, DRIVER)
     relation = Relation(uri, table="customers", key="id")
     query = run(lookup(files.stream(spark), relation, "k", **OPTIONS), tmp_path)
     assert results(spark, tmp_path) == expected(batches, 50)

@@ -29,7 +29,7 @@ class Watch:
         self.state = outcome.state or self.state
         for _, _, left, right in rows_of(outcome):
             self.matched |= {(0, left), (1, right)}
-        told = [sums["certain"] + sums["lost"] for sums in bucket.shadow.row_sums()]
+        told = [sums["certain"] + sums["lost"] for sums in bucket.watch.row_sums()]
         return lost_rows(self.rows, self.matched, self.plan.within), told
 
 

@@ -61,8 +61,8 @@ def test_streams_need_the_state_store_of_rocksdb():
     session.check_settings(mine, streaming=True)
 
 
-def test_a_setting_that_hurts_is_told_once(monkeypatch, recwarn):
-    monkeypatch.setattr(session, "_told", set())
+def test_a_harmful_setting_is_reported_once(monkeypatch, recwarn):
+    monkeypatch.setattr(session, "_warned", set())
     session.check_settings(Session("10000"))
     assert not recwarn.list
     with pytest.warns(UserWarning, match=r'spark.conf.set\("spark.sql.execution.arrow'):

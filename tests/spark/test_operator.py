@@ -4,7 +4,9 @@ import contextlib
 import copy
 import dataclasses
 import itertools
+import os
 import shutil
+import subprocess
 from collections import Counter
 
 import numpy as np
@@ -26,7 +28,7 @@ from penstock.spark.runtime.journal import STATE, read_version
 from penstock.spark.runtime.lookup_bucket import LookupBucket, lookup_counters
 from penstock.spark.runtime.operator import Processor, Work
 from penstock.spark.runtime.thin_bucket import READINGS, THIN_COUNTERS, ThinBucket, ThinPlan
-from tests.spark.enrich import plans as enrich
+from tests.spark import lookup_plans
 from tests.spark.plans import cuts, drawn, make_plan, packets, rows_of_packets
 from tests.spark.test_journal import Store
 
@@ -203,6 +205,42 @@ def test_a_full_disk(plan, monkeypatch):
     compare(plan, lambda *_: None)
 
 
+@pytest.fixture
+def small_disk(tmp_path):
+    """Yield a folder on a disk of 1 MB of its own."""
+    place = tmp_path / "small"
+    place.mkdir()
+    kind = ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", str(place)]
+    done = subprocess.run(["mount", *kind], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no disk can be mounted here: {done.stderr.strip()}")
+    yield place
+    operator._images.clear()
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def test_a_disk_that_fills_up_and_has_room_again(plan, small_disk, monkeypatch, caplog):
+    """To touch memory that has no room on its disk would end the process, so that is not done."""
+    monkeypatch.setenv(images.VARIABLE, str(small_disk))
+    filler, numbers, there = small_disk / "filler", itertools.count(), []
+
+    def meddle(*_):
+        number = next(numbers)
+        there.append(len(list(small_disk.rglob("clean"))))
+        if number == 3:
+            disk = os.statvfs(small_disk)
+            filler.write_bytes(bytes(disk.f_bavail * disk.f_frsize))
+        elif number == 7:
+            filler.unlink()
+
+    compare(plan, meddle)
+    assert there[:4] == [0, 1, 1, 1]
+    assert 0 in there[4:8]  # what changed in place alone is kept
+    assert there[9] == 1
+    (said,) = caplog.messages
+    assert "No space left on device" in said
+
+
 def test_why_there_are_no_images_is_said_once_and_they_come_back(plan, folder, monkeypatch, caplog):
     missing = folder / "not there" / "images"
     monkeypatch.setenv(images.VARIABLE, str(missing))
@@ -214,7 +252,7 @@ def test_why_there_are_no_images_is_said_once_and_they_come_back(plan, folder, m
     assert data_files(missing)
 
 
-def test_images_that_others_sweep_are_let_go_and_open_files_are_few(plan, folder, monkeypatch):
+def test_images_that_others_sweep_are_closed_and_open_files_are_few(plan, folder, monkeypatch):
     names = [f"bucket{number}" for number in range(4)]
     for name in names:
         image = operator._image(name)
@@ -294,9 +332,9 @@ class Fired:
 
 def lookup_case():
     """Return a lookup, its bucket, the names of its counters, and micro-batches."""
-    plan = enrich.make_plan(enrich.Shop(), budget=12)
+    plan = lookup_plans.make_plan(lookup_plans.Shop(), budget=12)
     rng = np.random.default_rng(2)
-    batches = [[enrich.events((40 * rng.random(200) ** 2).astype(int))] for _ in range(8)]
+    batches = [[lookup_plans.events((40 * rng.random(200) ** 2).astype(int))] for _ in range(8)]
     return plan, LookupBucket, lookup_counters(), batches
 
 

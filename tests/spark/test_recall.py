@@ -19,7 +19,7 @@ def interval(metrics):
 
 
 def lost(totals):
-    return totals["shadow_certain"] + totals["shadow_lost"]
+    return totals["watch_certain"] + totals["watch_lost"]
 
 
 COARSE = [
@@ -74,21 +74,21 @@ def test_the_watch_is_a_small_share_whatever_the_skew():
     plan = make_plan(budget=500, sample=0.01, within=10**6)
     bucket = JoinBucket(plan, 0)
     take(bucket, packets(*drawn(rng, 20_000, skew=0.5, span=20_000)))
-    assert 200 < len(bucket.shadow.rows.key) < 450  # at most twice the share
+    assert 200 < len(bucket.watch.rows.key) < 450  # at most twice the share
 
 
-def test_results_may_be_told_in_parts():
+def test_results_may_be_reported_in_parts():
     rng = np.random.default_rng(4)
     plan = make_plan(budget=60, sample=0.5)
     batches = list(cuts(rng, drawn(rng, 3000), 3))
     whole, parts = Run(plan), JoinBucket(plan, 0)
-    at_once = parts.shadow.found
+    at_once = parts.watch.found
 
     def one_by_one(join, rows, keys):
         for first in range(0, len(rows), 100):
             at_once(join, rows[first : first + 100], keys[first : first + 100])
 
-    parts.shadow.found = one_by_one
+    parts.watch.found = one_by_one
     for batch in batches:
         totals = whole.take(*batch).totals  # restored in between
         assert {n: v for n, v in take(parts, packets(*batch)).totals.items() if n != "bytes"} == {
@@ -105,7 +105,7 @@ def test_a_repeated_micro_batch_draws_the_same_rows():
     once, again = (take(JoinBucket(part.plan, 0, part.state), packets(*second)) for _ in range(2))
     assert once.state == again.state
     assert once.totals == again.totals
-    assert once.totals["shadow_watched"] > 100
+    assert once.totals["watch_watched"] > 100
 
 
 CHANGES = {
@@ -210,7 +210,7 @@ def test_a_state_of_an_earlier_version_is_not_trusted():
     first, second = cuts(rng, drawn(rng, 2000), 2)
     part.take(*first)
     bucket = JoinBucket(part.plan, 0, part.state)
-    bucket.shadow.save = lambda: {"expected": np.zeros(32), "actual": np.zeros(32)}
+    bucket.watch.save = lambda: {"expected": np.zeros(32), "actual": np.zeros(32)}
     part.state = take(bucket, packets(*second)).state
     recall = told(part.take(*second).totals)
     assert recall.recall is None

@@ -12,7 +12,7 @@ from penstock import BadState
 from penstock.spark import join, metrics
 from penstock.spark.runtime.store import Stored, encode
 from tests.spark.driver import SCHEMA, read
-from tests.spark.processes import await_standstill, commits, kill, start_driver
+from tests.spark.processes import commits, run_and_kill
 from tests.spark.streams import Files, arrivals, at, bag, cut, results, run
 
 pytestmark = pytest.mark.spark
@@ -51,13 +51,7 @@ def test_killed_and_started_anew(spark, tmp_path, budget):
     else:
         write_both(tmp_path, seed=1)
     options = EXACT | {"budget": budget}
-    given = {"folder": str(tmp_path), "options": options, "still_after": 2}
-    driver = start_driver(given, tmp_path / "log")
-    try:
-        await_standstill(tmp_path, driver)
-    finally:
-        kill(driver)
-    assert commits(tmp_path / "out-checkpoint") == 2  # it was killed in the third
+    run_and_kill(tmp_path, {"options": options})
     streams = read(spark.readStream.option("maxFilesPerTrigger", 1), tmp_path)
     query = run(join(*streams, on="k", **options), tmp_path)
     found = results(spark, tmp_path)

@@ -43,7 +43,7 @@ def test_foreign_bytes(blob):
         decode(blob)
 
 
-def test_every_truncation_is_told():
+def test_every_truncation_is_detected():
     blob = encode(sample())
     for length in range(0, len(blob), 7):
         with pytest.raises(BadState):
@@ -52,7 +52,7 @@ def test_every_truncation_is_told():
         decode(blob + b"\0")
 
 
-def test_every_changed_byte_is_told():
+def test_every_changed_byte_is_detected():
     blob = encode(sample())
     for place in range(len(blob)):
         changed = bytearray(blob)

@@ -19,7 +19,7 @@ from penstock.spark.precision import latest
 from penstock.spark.thin import thin
 from tests.marks import some
 from tests.naive.rng import MASK, mix
-from tests.spark.processes import await_standstill, commits, figures, kill, start_driver
+from tests.spark.processes import figures, kill, run_and_kill, start_driver
 from tests.spark.streams import START, Files, at, run
 from tests.spark.thin_driver import QUERIES, READINGS
 
@@ -260,7 +260,7 @@ BAD = {
     "one cost": ({"costs": 1}, "costs must be two numbers"),
     "cost of nothing": ({"costs": (1, 0)}, "query-initiated refresh must be a number above 0"),
     "limit": ({"limits": [math.nan]}, "an alarm limit must be a finite number"),
-    "no silence": ({"max_silence": "0 seconds"}, "max_silence must be longer than nothing"),
+    "no silence": ({"max_silence": "0 seconds"}, "max_silence must be greater than 0"),
     "silence as number": ({"max_silence": 5}, "max_silence must be a span of time"),
     "buckets": ({"buckets": 0}, "buckets must be a whole number of at least 1"),
     "seed": ({"seed": -1}, "seed must be"),
@@ -271,7 +271,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("change", "said"), BAD.values(), ids=BAD)
-def test_mistakes_are_told_before_the_start(spark, change, said):
+def test_mistakes_are_reported_before_the_start(spark, change, said):
     frame = spark.range(1).selectExpr(
         "id AS k", "now() AS at", "1.0 AS v", "id AS n", "'x' AS s", "1 AS kind"
     )
@@ -292,7 +292,7 @@ def test_streams_and_batches_do_not_mix(spark, tmp_path):
         latest(start(spark, files), "k", "at")
 
 
-def test_who_asks_nothing_is_warned(spark):
+def test_without_queries_there_is_a_warning(spark):
     frame = spark.range(1).selectExpr("id AS k", "now() AS at", "1.0 AS v")
     with pytest.warns(UserWarning, match="without queries= nothing narrows an interval"):
         thin(frame, "k", "v", "at")
@@ -325,13 +325,7 @@ def test_over_connect(spark, tmp_path):
 def test_killed_and_started_anew(spark, tmp_path):
     readings, queries = walk(random.Random(6), 600)
     files = write(tmp_path, readings, queries, parts=12)
-    given = {"folder": str(tmp_path), "options": OPTIONS, "still_after": 2}
-    driver = start_driver(given, tmp_path / "log", DRIVER)
-    try:
-        await_standstill(tmp_path, driver)
-    finally:
-        kill(driver)
-    assert commits(tmp_path / "out-checkpoint") == 2
+    run_and_kill(tmp_path, {"options": OPTIONS}, DRIVER)
     query = run(start(spark, files), tmp_path)
     told = metrics(query)
     assert (told.readings, told.queries) == (600, 200)

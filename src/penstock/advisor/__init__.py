@@ -1,4 +1,4 @@
-"""How much memory to buy, and for which policy: curves by miniatures, and the answer.
+"""How much memory to buy, and for which policy: curves from replayed samples, and the answer.
 
 - `draw` plans which keys and stretches of time a sample holds; `sample` draws it from arrays and
   says what an exact join finds in it. `penstock.spark.advise` draws the same sample from frames.

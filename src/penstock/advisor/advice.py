@@ -52,7 +52,7 @@ class Streams:
         rows, chosen, form, is_join = ceil(rows), choose(policy), None, self.problem == JOINING
         if is_join:
             form = Form(Shape(), 1, False, False, True, goal == ROWS)
-        if chosen.policy is AUTO:  # which tries others in miniature
+        if chosen.policy is AUTO:  # which tries others in shadow caches
             tried = families(self.problem, True, is_join, weighed=not is_join)
             taken = footprint(NO_LIMIT, chosen, tried, form, scale=max(1, rows))
             return round(taken.fixed + rows * (taken.charge + self.payload))

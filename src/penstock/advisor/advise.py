@@ -117,7 +117,7 @@ def from_join_sample(
         for each in _chosen(asked.tried, JOINING)
         if sample.within is not None or not policies.choose(each).policy.needs_window
     ]
-    # What is alive in the sample differs a little from the whole: a memory is a part of what is.
+    # What is live in the sample differs a little from the whole: a memory is a part of what is.
     ratio = sample.live / live.mean if sample.live else 1.0
 
     def replay(policy: str, budget: float) -> Measured:

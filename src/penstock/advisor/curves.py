@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..numeric import Ints
 from .replay import Measured
 
-# Of the rows alive on average. Every policy is tried with every second one, the best with all, but
+# Of the live rows on average. Every policy is tried with every second one, the best with all, but
 # only where the curve is steep.
 SHARES = (0.01, 0.02, 0.05, 0.07, 0.1, 0.14, 0.2, 0.32, 0.5, 0.72, 1.0)
 ALL_TRIED = 2
@@ -102,7 +102,7 @@ class Curve:
 
 
 def grid(mean: float, peak: int) -> Ints:
-    """Return the memories to try: shares of the rows alive on average, and on to the most.
+    """Return the memories to try: shares of the live rows on average, and on to the most.
 
     >>> grid(100, 100).tolist()
     [1, 2, 5, 7, 10, 14, 20, 32, 50, 72, 100]

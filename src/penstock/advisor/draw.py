@@ -10,7 +10,7 @@ much of the memory, and its results count so often.
 How many keys must be hot follows from the error that is wanted. A key with the share x of all
 results adds at most x ** 2 x (weight - 1) x r (1 - r) to the variance of a recall r.
 
-A key of which thousands of rows are alive has millions of results, and to replay all of them takes
+A key of which thousands of rows are live has millions of results, and to replay all of them takes
 longer than all else. Two things are done about it, the harmless one first:
 
 - Of its rows all come, and touch what is held, but only 1 of g may be kept, and stands for g of
@@ -36,7 +36,7 @@ from ..profile.sketch import hashes, threshold_for
 WEIGHTS = tuple(2**power for power in range(1, 13))
 WORST = 0.25  # r (1 - r) is never more
 MATCHES = 20  # to find so many matches takes as long as to take in a row
-SLOPE = 2 / 3  # of n times as many rows alive, n ** (1 - SLOPE) times as many stay
+SLOPE = 2 / 3  # of n times as many live rows, n ** (1 - SLOPE) times as many stay
 STEP = 16  # how many rows one stands for is given in sixteenths
 
 
@@ -63,8 +63,8 @@ class Limits(NamedTuple):
     """How much of hot keys is left out."""
 
     error: float  # how far chance may take a recall off, as one standard deviation
-    rush: float = np.inf  # of keys with more rows alive, some do not come
-    crowd: float = np.inf  # of keys with more rows alive that came, some are not kept
+    rush: float = np.inf  # of keys with more live rows, some do not come
+    crowd: float = np.inf  # of keys with more live rows that came, some are not kept
 
 
 class Split(NamedTuple):
@@ -82,13 +82,13 @@ class Split(NamedTuple):
         return self.weight == 1 and bool((self.thin == 1).all())
 
 
-def thinned(alive: NDArray, rush: float) -> Floats:
-    """Return how many rows one stands for, of keys that have so many alive; 1 up to a `rush`.
+def thinned(live: NDArray, rush: float) -> Floats:
+    """Return how many rows one stands for, of keys that have so many live; 1 up to a `rush`.
 
     >>> thinned(np.array([10, 1000, 8000]), rush=1000).tolist()
     [1.0, 1.0, 4.0]
     """
-    return np.maximum(1.0, np.rint(STEP * (alive / rush) ** SLOPE) / STEP)
+    return np.maximum(1.0, np.rint(STEP * (live / rush) ** SLOPE) / STEP)
 
 
 def split_keys(
@@ -103,11 +103,11 @@ def split_keys(
     >>> split_keys(alike, most=0.2, heaviest=64, limits=Limits(0.02)).weight
     8
     """
-    alive, error = table.rows / windows, limits.error
-    thin = thinned(alive, limits.rush)
+    live, error = table.rows / windows, limits.error
+    thin = thinned(live, limits.rush)
     total = max(1e-9, float(table.work.sum()))
     if_hot, if_cold = (
-        (table.rows / e + table.matches / e**2 / np.maximum(1, alive / e / limits.crowd) / MATCHES)
+        (table.rows / e + table.matches / e**2 / np.maximum(1, live / e / limits.crowd) / MATCHES)
         / total
         for e in (thin, np.ones(len(thin)))
     )

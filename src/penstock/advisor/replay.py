@@ -10,8 +10,8 @@ from ..numeric import Floats, student_within
 from .sample import JoinSample, LookupSample, sizes
 
 SURE = 0.95
-# What keeps a miniature from being like the whole, beside chance: memories of few slots, keys of
-# which many rows leave together. As one standard deviation of a recall r: this times
+# Why the replay of a sample differs from that of the whole, beside chance: memories of few slots,
+# keys of which many rows leave together. As one standard deviation of a recall r: this times
 # 2 sqrt(r (1 - r)).
 UNLIKE = 0.01
 # The same for rows that find a partner where of crowded keys only some rows may be kept, and for

@@ -1,4 +1,4 @@
-"""The rows that miniatures replay: some keys, some stretches of time, each row with its weight.
+"""The rows that are replayed: some keys, some stretches of time, each row with its weight.
 
 Of crowded keys all rows come, and only some of them may be kept. `live_rows` says how many rows an
 exact join holds: those that a later row can still match.
@@ -22,7 +22,7 @@ def may_be_kept(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return which rows may be kept, and for each row how many of its key one that is stands for.
 
-    Of each key and side every g-th row, so that about `crowd` rows of a key are alive.
+    Of each key and side every g-th row, so that about `crowd` rows of a key are live.
 
     number: of each row's key.
 
@@ -49,25 +49,25 @@ FINE = 32  # bins of time within a window, where times are known by bins only
 
 
 class Live(NamedTuple):
-    """The rows alive at a time."""
+    """The live rows at a time."""
 
     mean: float  # as an arriving row finds them, itself among them
     peak: int  # the most at any time: with so many the join is exact
 
 
 def live_rows(time: Ints, within: int | None) -> Live:
-    """Return how many rows are alive.
+    """Return how many rows are live.
 
     >>> live_rows(np.array([0, 1, 2, 9]), within=1)
     Live(mean=1.5, peak=2)
     """
     gone = 0 if within is None else np.searchsorted(time, time - within, side="left")
-    alive = np.arange(1, len(time) + 1) - gone
-    return Live(float(alive.mean()), int(alive.max()))
+    live = np.arange(1, len(time) + 1) - gone
+    return Live(float(live.mean()), int(live.max()))
 
 
 def live_by_bins(rows: Ints, width: float, within: float | None) -> Live:
-    """Return about how many rows are alive, from how many came in each bin of time.
+    """Return about how many rows are live, from how many came in each bin of time.
 
     >>> live_by_bins(np.array([4, 4, 4, 4]), width=5, within=10)
     Live(mean=6.0, peak=10)
@@ -76,9 +76,9 @@ def live_by_bins(rows: Ints, width: float, within: float | None) -> Live:
     edges = np.arange(len(came)) * width
     middle = edges[:-1] + width / 2
     start = np.zeros(len(middle)) if within is None else middle - within
-    alive = np.interp(middle, edges, came) - np.interp(start, edges, came)
-    peak = alive.max() + (width / 2 if within else 0) / width * rows[int(alive.argmax())]
-    return Live(float(np.average(alive, weights=rows)), int(np.ceil(peak)))
+    live = np.interp(middle, edges, came) - np.interp(start, edges, came)
+    peak = live.max() + (width / 2 if within else 0) / width * rows[int(live.argmax())]
+    return Live(float(np.average(live, weights=rows)), int(np.ceil(peak)))
 
 
 BINS = 65_536  # of time
@@ -114,7 +114,7 @@ class JoinSample:
     exact: Floats  # of each row that counts: what an unlimited memory finds, in what it stands for
     comes: Floats  # how many rows each one that comes stands for
     matchable: Floats  # rows that an unlimited memory first matches when this one comes, likewise
-    live: float  # rows alive on average, in weights
+    live: float  # live rows on average, in weights
     whole: bool  # whether every row of the streams is in it
 
     @property
@@ -208,15 +208,15 @@ def number_keys(key: Ints, weight: Floats, hot: NDArray[np.bool_]) -> SampledKey
 def _live(
     time: Ints, weight: Floats, within: int | None, parts: tuple[tuple[int, int, int], ...]
 ) -> float:
-    """Return the mean of the rows alive, in weights, at the rows that count."""
-    total = alive = 0.0
+    """Return the mean of the live rows, in weights, at the rows that count."""
+    total = live = 0.0
     for first, start, stop in parts:
         came = np.concatenate(([0.0], np.cumsum(weight[first:stop])))
         at = time[first:stop]
         gone = 0 if within is None else np.searchsorted(at, at - within, side="left")
-        alive += float((came[1:] - came[gone])[start - first :] @ weight[start:stop])
+        live += float((came[1:] - came[gone])[start - first :] @ weight[start:stop])
         total += float(weight[start:stop].sum())
-    return alive / total if total else 0.0
+    return live / total if total else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ def draw_join(
     seed: int,
     goal: str = PAIRS,
 ) -> tuple[JoinSample, Live]:
-    """Return a sample of rows in (time, side) order, and how many are alive in the whole."""
+    """Return a sample of rows in (time, side) order, and how many are live in the whole."""
     live = live_rows(time, within)
     table, number = key_table(side, key, time, within)
     split, part = draw.plan(table, live.mean, work, error, within, goal)

@@ -101,7 +101,7 @@ def facts(made: Advice) -> list[tuple[str, str]]:
         held = made.exact_bytes
         theirs = spark_bytes(streams.peak, streams.payload)
         rows += [
-            ("rows alive on average", f"{streams.mean:,.0f}"),
+            ("live rows on average", f"{streams.mean:,.0f}"),
             ("an exact join holds at most", f"{streams.peak:,} rows, about {size(held)}"),
             ("Spark's own join holds them in", f"about {size(theirs)}"),
         ]

@@ -84,8 +84,9 @@ app = typer.Typer(
 
 def main(program: typer.Typer = app) -> None:
     """Run a program: this one, or another with commands of the same kind."""
-    if not sys.stderr.isatty():  # not a terminal: what is compiled goes unmentioned
-        logging.getLogger("penstock").setLevel(logging.ERROR)
+    # Scripts read standard error. Of a query that runs for long it is the log, which has all.
+    if not sys.stderr.isatty() and sys.argv[1:2] != ["run"]:
+        logging.getLogger("penstock.kernel.jit").setLevel(logging.ERROR)  # what is compiled
     for number in (signal.SIGINT, signal.SIGTERM):
         # What is ignored stays so: `nohup`, or `&` in a script, keeps Ctrl-C from us on purpose.
         if signal.getsignal(number) is not signal.SIG_IGN:

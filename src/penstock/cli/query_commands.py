@@ -72,7 +72,8 @@ def _run(pipeline: Any, spark: Any, result: Any) -> Any:
         if pipeline.monitor:
             with pipeline.placed("monitor", pipeline.monitor):
                 watching = stack.enter_context(monitor(spark, **pipeline.monitor))
-            _tell(f"Monitor: {watching.url}")
+            address, _, token = watching.url.partition("?")  # what is told here may be in a journal
+            _tell(f"Monitor: {address}" + (", which asks for ?token=" if token else ""))
         ending = stack.enter_context(_ending())
         query = pipeline.start(result)
         _tell("Running; Ctrl-C ends it after the micro-batch.")
@@ -90,7 +91,7 @@ def _run(pipeline: Any, spark: Any, result: Any) -> Any:
 def _session(pipeline: Any) -> Iterator[Any]:
     """Start Spark, whose own words go to a log that stays only if something fails."""
     from ..spark.pipeline import CONSOLE
-    from ..spark.quiet import quiet_session, telling
+    from ..spark.quiet import quiet_session, status_line
 
     number, name = tempfile.mkstemp(prefix="penstock-", suffix=".log")
     os.close(number)
@@ -98,7 +99,7 @@ def _session(pipeline: Any) -> Iterator[Any]:
     streams = (2,) if pipeline.sink["format"] == CONSOLE else (1, 2)
     try:
         with ExitStack() as ending:
-            with telling() as doing:
+            with status_line() as doing:
                 doing("starting Spark")
                 session = quiet_session(Path(name), streams, **pipeline.settings)
                 spark = ending.enter_context(session)
@@ -113,7 +114,7 @@ def _session(pipeline: Any) -> Iterator[Any]:
 
 @contextmanager
 def _ending() -> Iterator[Callable[[], bool]]:
-    """Yield what tells whether Ctrl-C or a termination came; a second one ends all at once."""
+    """Yield what says whether Ctrl-C or a termination came; a second one ends all at once."""
     asked = threading.Event()
     before: dict[int, Any] = {}
 
@@ -147,7 +148,7 @@ def _lines(name: str) -> Callable[[Any], None]:
     def line(cells: Any) -> str:
         return " ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths)).rstrip()
 
-    def told(progress: Any) -> None:
+    def show(progress: Any) -> None:
         nonlocal printed, totals
         if printed % HEADER == 0:
             _tell(line(("batch", "rows", "rows/s", "took", *COLUMNS[name])))
@@ -158,7 +159,7 @@ def _lines(name: str) -> Callable[[Any], None]:
         totals = cells_of(progress) or totals
         _tell(line((progress["batchId"], short(rows), speed, f"{took:.2f} s", *totals)))
 
-    return told
+    return show
 
 
 # ------------------------------------------------------------ the plan and the advice
@@ -327,20 +328,23 @@ def reconcile(
     may run meanwhile. With archive="inputs" pass --left and --right.
     """
     from ..spark import reconcile as run
-    from ..spark.archive.reconcile import Archive
-    from ..spark.quiet import SHORT, quiet_session
+    from ..spark.archive.reconcile import Archive, suit_size
+    from ..spark.quiet import quiet_session
 
     with (
         tempfile.TemporaryDirectory(prefix="penstock-") as folder,
-        quiet_session(Path(folder) / "spark.log", **SHORT | {"memory": memory}) as spark,
+        quiet_session(Path(folder) / "spark.log", memory=memory) as spark,
     ):
-        files = {"left": left, "right": right}
-        info = Archive(spark, archive).info
+        files, mine = {"left": left, "right": right}, Archive(spark, archive)
+        reader = spark.read.format(form)
+        if form == "csv":  # a line of names, which must be those of the columns
+            reader = reader.options(header=True, enforceSchema=False)
         frames: dict[str, Any] = {
-            side: spark.read.format(form).schema(info.type[side].dataType).load(path)
+            side: reader.schema(mine.info.type[side].dataType).load(path)
             for side, path in files.items()
             if path is not None
         }
+        suit_size(mine, *frames.values())
         made = run(spark, archive, **frames, until=until, append=append)
         signs = made.corrections.groupBy("change").count().collect()
     counts = {row["change"]: row["count"] for row in signs}

@@ -1,10 +1,10 @@
 """What a join and a cache have in common: a budget, tables that grow, a policy that may change.
 
 An engine takes a batch in chunks (`_chunks`). Before each its tables are made large enough; after
-it the policy may think (`Policy.refresh`), and with `auto` another one may be put in force, which
-is shown the last arrivals once more before it decides anything. A policy that met the held tuples
-only now would know nothing of how often their keys came or when they last matched, and would evict
-the wrong ones until it had learned.
+it the policy may refresh its state (`Policy.refresh`), and with `auto` another one may be put in
+force. That one gets the last arrivals once more before it decides anything: a state made of the
+held tuples alone would hold nothing of how often their keys came or when they last matched, and the
+policy would evict the wrong ones until it had learned.
 """
 
 import time
@@ -18,7 +18,7 @@ from .. import policies
 from ..errors import BadInput
 from ..kernel.indirect import INDIRECT, are_hooks_ready, stand_ins, through
 from ..kernel.jit import PATIENCE, SLOW, is_ready, say_compiling
-from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, grown
+from ..kernel.policy import CACHING, KEEP_ALL, Configured, Policy, Setup, copied, grown
 from .adapt.chooser import Chooser, make_pilot
 from .adapt.pilot import Pilot
 from .adapt.shadows import Columns
@@ -137,7 +137,7 @@ class Engine:
 
     @abstractmethod
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:
-        """Return what the policy knows when the state of a memory is made."""
+        """Return what the state of a memory is made of."""
 
     @abstractmethod
     def _families(self) -> list[list[Configured]]:
@@ -160,7 +160,7 @@ class Engine:
 
     @abstractmethod
     def _replay(self, columns: Columns) -> None:
-        """Let the policy, which knows nothing yet, learn from the last rows and what is held."""
+        """Show the last rows and what is held to a policy in its first state."""
 
     # What all do alike.
 
@@ -305,26 +305,29 @@ class Engine:
         together.
         """
         self._pilot.watch(shown, key)
-        start, count = 0, len(key)
+        start, count, reserved = 0, len(key), 0
         while start < count:
             stop = self._pilot.stop(min(start + CHUNK, count, start + self._most_arrivals()))
             while steps is not None and stop < count and steps[stop] == steps[stop - 1]:
                 stop += 1
-            self._reserve(stop - start)
+            if stop > reserved or self._pilot.policy.refresh is not None:
+                reserved = max(stop, min(start + CHUNK, count))  # at once, however it is cut
+                self._reserve(reserved - start)
             yield start, stop
             self._refresh()
             before = self._pilot.policy
             if self._pilot.learn(shown, start, stop, self.attained):
                 self._change_over(before)
+                reserved = 0
             start = stop
 
     def _most_arrivals(self) -> int:
-        """Return how many arrivals may be taken before the policy must think."""
+        """Return how many arrivals may be taken before the policy must refresh its state."""
         pause = self._pilot.policy.pause
         return NO_LIMIT if pause is None else max(1, min(map(pause, self._states)))
 
     def _refresh(self) -> None:
-        """Let the policy think, if that is due."""
+        """Let the policy refresh its state, if that is due."""
         pause, refresh = self._pilot.policy.pause, self._pilot.policy.refresh
         if pause is not None and refresh is not None:
             self._states = tuple(
@@ -338,15 +341,36 @@ class Engine:
             fresh = self._pilot.in_force.make_state(Setup(1))
             self._states = tuple(retuned(each, fresh) for each in self._states)
             return
+        self._learn_anew(self._pilot.lately)
+
+    def _learn_anew(self, lately: Columns) -> None:
+        """Let the policy in force, which knows nothing, learn from the last rows."""
         self._states = self._fresh_states()
-        lately = self._pilot.lately
         self._reserve_states(len(lately[0]))
         self._replay(lately)
         self._refresh()
 
+    def _fork(self, chosen: Configured, share: float) -> "Engine":
+        """Return a shadow cache; one of all keys holds what this holds and goes on from there."""
+        shadow = self._shadow(chosen, share)
+        shadow.is_shadow = True
+        lately = self._pilot.lately
+        if share < 1 or not lately or not self._can_hand_on(shadow):
+            return shadow
+        shadow._tables, shadow._indirect = copied(self._tables), ((), None)
+        if str(chosen) == str(self._pilot.in_force):
+            shadow._states = tuple(map(copied, self._states))
+        else:
+            shadow._learn_anew(lately)
+        return shadow
+
+    def _can_hand_on(self, shadow: "Engine") -> bool:
+        """Tell whether the tables of a shadow cache of all keys are like the own ones."""
+        return True
+
     def _reserve(self, arrivals: int) -> None:
         """Make sure that the next `arrivals` rows find room in every table."""
-        if not self.sized:  # bytes do not tell how many slots they need: the kernel does
+        if not self.sized:  # bytes do not say how many slots they need: the kernel does
             capacity, most = self._capacity, sum(self._budgets)
             wanted = min(self.held + arrivals, most)
             if wanted > capacity:

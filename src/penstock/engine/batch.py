@@ -2,7 +2,7 @@
 
 Arrivals may be dropped at random, as if they had never come: what is joined is then a sample of
 each stream. Source: section 4.2 of the GDJ paper, "upon arrival a tuple [...] is dropped with a
-probability p"; decision 14 tells why such a tuple does not look for partners either.
+probability p"; decision 14 says why such a tuple does not look for partners either.
 """
 
 from typing import NamedTuple

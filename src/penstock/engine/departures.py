@@ -1,9 +1,9 @@
 """Rows that leave a join without a partner: outer joins and anti joins return them as results.
 
 The kernel writes down every tuple that leaves, with its stream, the reason, and whether it ever
-matched (`Tables.gone`). Here those of a preserved side become results of one row, which wait until
-the join returns them. No row of a preserved side is lost, whatever the reason for which it leaves.
-Where every departure is to be told, as an archive needs it, all of them are kept until asked for.
+matched (`JoinTables.gone`). Here those of a preserved side become results of one row, which wait
+until the join returns them. No row of a preserved side is lost, whatever the reason for which it
+leaves. Where every departure is reported, as an archive needs it, all are kept until asked for.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from .standings import EXPIRED
 
 
 class DepartureLog:
-    """Results that are due to rows without a partner, and all departures that are to be told."""
+    """Results due to rows without a partner, and all departures that are to be reported."""
 
-    def __init__(self, preserved: Sequence[bool], sides: int, tells_all: bool):
+    def __init__(self, preserved: Sequence[bool], sides: int, reports_all: bool):
         """`preserved`: of which streams rows without a partner are results."""
         self.preserved = np.array(preserved)
-        self.tells_all = tells_all
-        self.waiting = no_departures()[1:]  # as the kernel wrote them, until they are told
+        self.reports_all = reports_all
+        self.waiting = no_departures()[1:]  # as the kernel wrote them, until they are reported
         self.due = np.zeros((0, sides), np.int64)  # row numbers; -1 for the missing partner
         # Unmatched, and those of them evicted.
         self.counts = np.zeros((2, len(preserved)), np.int64)
@@ -29,7 +29,7 @@ class DepartureLog:
     def read(self, gone: np.ndarray) -> None:
         """Take over what the kernel has written down, and clear that."""
         row, stream, reason, matched, _ = read_departures(gone)
-        if self.tells_all and len(row):
+        if self.reports_all and len(row):
             self.waiting = np.concatenate([self.waiting, gone[1 : 1 + len(row)]])
         alone = self.preserved[stream] & ~matched
         self.counts[1] += self._counted(stream[alone & (reason != EXPIRED)])
@@ -50,17 +50,17 @@ class DepartureLog:
         due, self.due = self.due, self.due[:0]
         return due
 
-    def tell(self) -> Departures:
-        """Return the departures that were not told before."""
-        told, self.waiting = self.waiting, self.waiting[:0]
-        return read_departures(np.concatenate([[[len(told), 0, 0]], told]))
+    def report(self) -> Departures:
+        """Return the departures that were not reported before."""
+        new, self.waiting = self.waiting, self.waiting[:0]
+        return read_departures(np.concatenate([[[len(new), 0, 0]], new]))
 
     def _counted(self, stream: np.ndarray) -> np.ndarray:
         return np.bincount(stream, minlength=len(self.preserved))
 
 
 def no_departures() -> np.ndarray:
-    """Return a report of no departures, for `Tables.gone`."""
+    """Return a report of no departures, for `JoinTables.gone`."""
     return np.zeros((1, 3), np.int64)
 
 

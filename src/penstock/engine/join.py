@@ -73,7 +73,7 @@ class Join(JoinMemory):
         policy: str, `Policy` or `Configured`; default `"auto"`. What decides which row is evicted:
             the name of a policy, with parameters as in `"gdj:percentile=0.9"`. Of some the
             parameters can be found while the join runs: `"gdj:percentile=auto"`. With `"auto"` the
-            policy itself is: `explain()` tells which, and why.
+            policy itself is: `explain()` says which, and why.
         budget: int or None; default None. The rows that may be held; None for all that the window
             needs. With `sized` the sum of their sizes. With `in_bytes` the bytes that the join may
             take in all.
@@ -118,9 +118,9 @@ class Join(JoinMemory):
         seed: int; default 0. The seed of everything that is drawn at random.
         models: sequence of `penstock.models.Model`, one per stream, or None; default None. What is
             known of each stream beforehand, for policies that use it.
-        scale: int or None; default None. About how many rows will be held, where sizes do not tell.
+        scale: int or None; default None. About how many rows will be held, where sizes do not say.
         departures: bool; default False. In a join of two streams, every row that leaves the memory
-            is told: see the method of this name.
+            is reported: see the method of this name.
     """
 
     kind, problem = "join", JOINING
@@ -205,7 +205,7 @@ class Join(JoinMemory):
         self.late_until: int | None = None  # where others say up to which time rows come too late
         self._outside = np.zeros((3, shape.streams), np.int64)  # arrived, late, null
         self._dropped = np.zeros(shape.streams, np.int64)
-        self._told = np.full(shape.streams, NEVER)  # by `advance`
+        self._elsewhere = np.full(shape.streams, NEVER)  # by `advance`
         self._start()
 
     def push(
@@ -343,7 +343,7 @@ class Join(JoinMemory):
         rows, counts, keyless = prepare(
             self.form, window, first, side, key, time, end, null, size, self._dropping
         )
-        if self.form.told and len(keyless):
+        if self.form.logs_departures and len(keyless):
             self._departures.add(np.asarray(side)[keyless], keyless + first)
         if self.tells_departures:
             self._taken = np.stack([rows.row, rows.stream])
@@ -377,12 +377,12 @@ class Join(JoinMemory):
                 if alone:
                     found[:, 1] = -1
                 yield found[:0] if alone and self.how == ANTI else found
-            if self.form.told:
+            if self.form.logs_departures:
                 self._departures.read(self._tables.gone)
                 due = self._departures.take()
                 if emit == LIST:
                     yield due
-        if self.form.told:
+        if self.form.logs_departures:
             due = self.departed().rows
             if emit == LIST:
                 yield due
@@ -434,7 +434,7 @@ class Join(JoinMemory):
         ([0, 1], [2, 3], (1, array([0, 1, 2]), array([0, 1, 1])))
         """
         self._departures.read(self._tables.gone)
-        return self._departures.tell()
+        return self._departures.report()
 
     def taken(self) -> tuple[int, np.ndarray, np.ndarray]:
         """Return what the last push took (`departures=`): rows and their streams, in that order.
@@ -541,7 +541,7 @@ class Join(JoinMemory):
         Args:
             saved: dict of str to array, as `save` returned it.
             policy: str, `Policy`, `Configured` or None; default None, the policy of then. Another
-                one meets the held tuples as if they had just arrived, and so does the same one with
+                one gets the held tuples as if they had just arrived, and so does the same one with
                 another `goal`, or if the budget counts something else now.
             budget: int, `"same"` or None; default `"same"`, the budget that the join was made with.
                 With a smaller one the policy evicts what no longer fits. None: no limit.
@@ -570,7 +570,7 @@ class Join(JoinMemory):
 
     def _terms(self) -> dict[str, Any]:
         own: dict[str, Any] = {"layout": self.layout, "bounded": self.budget is not None}
-        own["near"] = None if self.band is None else type(self.band.near)(1)  # kernels are told
+        own["near"] = None if self.band is None else type(self.band.near)(1)  # kernels depend on it
         return super()._terms() | {name: self.options[name] for name in COMPILED} | own
 
     def _shadow(self, chosen: Configured, share: float) -> "Join":
@@ -591,5 +591,10 @@ class Join(JoinMemory):
 
     def _show(self, columns: Columns) -> None:
         stream, key, time, deadline, *size = columns
-        end = None if self.form.counting else deadline
-        self.push(stream, key, time, end=end, size=size[0] if size else None, emit=False)
+        if self.form.counting:
+            assert isinstance(self.within, int)
+            deadline = np.full(len(time), self.within)
+        row = np.arange(self._next_row, self._next_row + len(time))
+        self._next_row += len(time)
+        sizes, unmatched = size[0] if size else np.empty(0, np.int64), np.zeros(len(time), bool)
+        self._take(Rows(stream, key, time, deadline, row, sizes, unmatched), COUNT)

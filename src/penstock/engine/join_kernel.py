@@ -11,7 +11,7 @@ two-way join spends no time on what it does not use. One arrival is taken throug
 
 The rows of a side may be *single*: they have one partner at most, and are complete with it. A
 complete row is not held. Every tuple that leaves is counted by its reason, and where departures are
-told they are written down: an outer join makes rows without a partner of them.
+logged an outer join makes rows without a partner of them.
 
 Compiled code does not allocate: before an arrival is touched the kernel makes sure that its
 results will fit into `out`, and otherwise comes back for a larger one.
@@ -41,7 +41,7 @@ COUNT, LIST, TALLY = range(3)  # what to do with results: count, list, or count 
 SLOTS = -1  # what a kernel needs that comes back because no slot is free
 
 
-class Tables(NamedTuple):
+class JoinTables(NamedTuple):
     """Everything a join remembers, except what its policy remembers."""
 
     held: Held
@@ -83,7 +83,7 @@ class Form(NamedTuple):
     sized: bool  # the budget counts bytes
     rows: bool = False  # the goal is rows that match, not pairs
     single: tuple[bool, ...] = ()  # sides whose rows are complete with one partner; two-way only
-    told: bool = False  # departures are written down
+    logs_departures: bool = False
     band: str = ""  # the kind of the values that must be near, beside equal keys: see kernel/band
 
     @property
@@ -239,15 +239,15 @@ def readers(form: Form):
 
 @functools.cache
 def departer(form: Form):
-    """Return `depart(tables, slot, reason)`: count a tuple that leaves, and write that down."""
-    told = form.told
+    """Return `depart(tables, slot, reason)`: count a tuple that leaves, and log it if asked for."""
+    logged = form.logs_departures
 
     @jit
     def depart(tables, slot, reason):
         at, gone = tables.held.at, tables.gone
         stream = np.int64(at[slot]["stream"])
         tables.counts[stream, reason] += 1
-        if told:
+        if logged:
             gone[0, 0] += 1
             gone[gone[0, 0], 0] = at[slot]["row"]
             gone[gone[0, 0], 1] = (stream * COUNTS + reason) * 2 + at[slot]["matched"]

@@ -1,7 +1,7 @@
-"""What a join holds its tuples in, one memory for all streams or one for each, and what it tells.
+"""What a join holds its tuples in, one memory for all streams or one for each, and its counters.
 
 The budget is divided among the memories; `resize` changes the budget. How far the streams have come
-says what has expired and what comes too late. Counters tell what happened to the rows.
+says what has expired and what comes too late. Counters say what happened to the rows.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class JoinMemory(Engine):
     _slowest: bool  # the slowest stream sets the clock
     _outside: np.ndarray  # int64[3, streams]: rows that arrived, came late, had no key
     _dropped: np.ndarray  # int64[streams]
-    _told: np.ndarray  # int64[streams]: how far each has come elsewhere
+    _elsewhere: np.ndarray  # int64[streams]: how far each has come elsewhere
     _departures: departures.DepartureLog
 
     def _divide(self, shares: Sequence[float] | None, scale: int | None) -> None:
@@ -85,22 +85,26 @@ class JoinMemory(Engine):
         """Take note how far each stream has come elsewhere, in parts that this join does not see.
 
         From now on earlier rows come too late. Without a budget what has expired by that is removed
-        at the next arrival. With one nothing is: what is evicted must not depend on how often the
-        time is told.
+        at the next arrival. With one nothing is: what is evicted must not depend on how often
+        this is called.
 
         Args:
             reached: int[streams]. The largest time of each stream.
         """
-        self._told = np.maximum(self._told, np.asarray(reached, np.int64))
+        self._elsewhere = np.maximum(self._elsewhere, np.asarray(reached, np.int64))
         if self.budget is None and self._slowest:
             self._tables.seen[:] = self.reached
         elif self.budget is None:
             self._tables.marks[NOW] = self.reached.max()
 
     def shift_clock(self, by: int) -> None:
-        """Move all that is known of how far the streams have come, as the delay may ask for."""
+        """Move all that is known of how far the streams have come, as the delay may ask for.
+
+        Args:
+            by: int. By how much, in the unit of times.
+        """
         marks = self._tables.marks[NOW : NOW + 1]
-        for known in (self._told, self._tables.seen, marks):
+        for known in (self._elsewhere, self._tables.seen, marks):
             known[known != NEVER] += by
 
     @property
@@ -129,7 +133,7 @@ class JoinMemory(Engine):
     def reached(self) -> np.ndarray:
         """How far each stream has come, as far as that is known."""
         seen = self._tables.seen if self._slowest else self._tables.marks[NOW]
-        return np.maximum(seen, self._told)
+        return np.maximum(seen, self._elsewhere)
 
     @property
     def results(self) -> int:
@@ -191,11 +195,11 @@ class JoinMemory(Engine):
     def _used(self) -> int:
         return int(self._tables.lanes[:, USED].sum())
 
-    def _make_tables(self, capacity: int) -> join_kernel.Tables:
+    def _make_tables(self, capacity: int) -> join_kernel.JoinTables:
         near = 0 if self.band is None else self.band.bits
         return join_upkeep.make_tables(self.form, capacity, self._budgets, 0, near)
 
-    def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.Tables:
+    def _grown_tables(self, old: dict[str, Any], capacity: int) -> join_kernel.JoinTables:
         return join_upkeep.grow_tables(self.form, old, capacity)
 
     def _reserve(self, arrivals: int) -> None:
@@ -252,6 +256,10 @@ class JoinMemory(Engine):
         cold = cold_share(self._tables.held.key[self._live(), 0], self._pilot.hot)
         return [max(1, round(each * share * cold)) for each in self._budgets]
 
+    def _can_hand_on(self, shadow: Engine) -> bool:
+        assert isinstance(shadow, JoinMemory)
+        return shadow.form == self.form
+
     def _fit(self, shadow: Engine, share: float) -> None:
         assert isinstance(shadow, JoinMemory)
         shadow.resize(sum(self._shadow_budgets(share)))
@@ -271,7 +279,7 @@ class JoinMemory(Engine):
         adopt(self._tables, states, live, rows, nows, self._unmarked())
 
     def _reserve_departures(self, arrivals: int = 0) -> None:
-        """Make room to write down that all rows leave, those held and some to come."""
-        if self.form.told:
+        """Make room to log the departures of all rows, those held and some to come."""
+        if self.form.logs_departures:
             gone = departures.with_room(self._tables.gone, self.held + arrivals)
             self._tables = self._tables._replace(gone=gone)

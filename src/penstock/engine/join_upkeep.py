@@ -12,13 +12,13 @@ from ..kernel.order import make_order, push_back
 from ..kernel.policy import REJECT, Policy, grown
 from ..kernel.slots import NONE
 from .departures import no_departures
-from .join_kernel import BUDGET, NEVER, USED, Form, Tables, places, readers, remover
+from .join_kernel import BUDGET, NEVER, USED, Form, JoinTables, places, readers, remover
 from .standings import COUNTS, EVICTED, make_standings
 
 
 def make_tables(
     form: Form, capacity: int, budgets: list[int], late: int | None = None, near: int = 0
-) -> Tables:
+) -> JoinTables:
     """Return empty tables with room for `capacity` tuples, `late` of them with late deadlines.
 
     In a band join values may lie `near` apart, as `Band.bits` has it.
@@ -27,7 +27,7 @@ def make_tables(
     lanes = np.zeros((form.lanes, 2), np.int64)
     lanes[:, 1] = budgets
     held = slots.make_held(capacity, form.attributes, shape.legs, form.sized, form.rows)
-    return Tables(
+    return JoinTables(
         held,
         pages.make_stack(0, capacity, capacity),
         _make_index(form, capacity, held),
@@ -49,7 +49,7 @@ def _make_index(form: Form, capacity: int, held: slots.Held) -> slots.Index:
     return slots.make_index(capacity, joins, sides, legs, chain, tails=any(form.single))
 
 
-def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
+def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> JoinTables:
     """Return the tables with room for `capacity` tuples.
 
     `old` are the parts of the tables by name, which nothing else may refer to: each is dropped as
@@ -73,16 +73,16 @@ def grow_tables(form: Form, old: dict[str, Any], capacity: int) -> Tables:
         late += capacity - len(expiry.late.place)
     expiry = grown(expiry, slots.make_expiry(capacity, len(expiry.ends), late))
     spent = grown(old.pop("spent"), make_order(capacity if form.rows else 0, shape.streams))
-    return Tables(held=held, free=free, keys=keys, expiry=expiry, spent=spent, **old)
+    return JoinTables(held=held, free=free, keys=keys, expiry=expiry, spent=spent, **old)
 
 
 @functools.cache
 def compile_rebuild(policy: Policy, form: Form):
     """Return `rebuild(tables, states, live, adopt, known, spent, now)`: put restored tuples back.
 
-    `live` are their slots in the order of birth. With `adopt` the policy meets each of them as if
-    it had just been kept. Where standings are `known` they stay as they are, and the `spent` are
-    listed in this order; else they are worked out.
+    `live` are their slots in the order of arrival. With `adopt` each of them is inserted into the
+    policy as if it had just been kept. Where standings are `known` they stay as they are, and the
+    `spent` are listed in this order; else they are worked out.
     """
     lane_of, clock_of, link, _ = places(form)
     on_insert, sized = policy.on_insert, form.sized
@@ -113,9 +113,9 @@ def compile_rebuild(policy: Policy, form: Form):
 def compile_shrink(policy: Policy, form: Form):
     """Return `shrink(tables, states, live, gone, now)`: evict until every lane fits its budget.
 
-    `live` are the slots in use in the order of birth, `gone` a False for every slot. First what is
-    spent is evicted. Then the policy chooses as it would for a newcomer like the oldest tuple; if
-    it would reject that one, the oldest itself is evicted.
+    `live` are the slots in use in the order of arrival, `gone` a False for every slot. First what
+    is spent is evicted. Then the policy chooses as it would for a newcomer like the oldest tuple;
+    if it would reject that one, the oldest itself is evicted.
     """
     lane_of, _, _, _ = places(form)
     remove, spent = remover(policy, form), make_standings(form).spent

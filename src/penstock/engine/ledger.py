@@ -1,9 +1,9 @@
 """One budget for many buckets: every bucket computes the same shares from the same digests.
 
 Keys are spread over buckets by their hashes, so a bucket with a hot key needs far more memory than
-another. A digest tells the most frequent keys among some rows, how often each came, and how many
+another. A digest has the most frequent keys among some rows, how often each came, and how many
 rows there were. All buckets see all digests in the same order and keep the same ledger of them:
-counts that fade with the window, so that they are about the rows alive. The budget is filled with
+counts that fade with the window, so that they are about the live rows. The budget is filled with
 rows in the order of what a row is worth, the results that its key's partners promise for each unit
 of memory; what falls to the keys of a bucket is its share, and the rest, which is about keys that
 are not known, is spread evenly. What a bucket has room for already counts more: a move costs the
@@ -68,15 +68,15 @@ def digest(
 ) -> Digest:
     """Return the digest of some rows, which take `size` of the budget.
 
-    With `within` it is of the rows that are alive when the last one has come.
+    With `within` it is of the rows that are live when the last one has come.
 
     >>> digest(0, np.array([8, 7, 7]), np.array([4, 5, 6]), 3).key.tolist()
     [7, 8]
     """
     if within is not None and len(key):
-        alive = time >= time.max() - within
-        size = size * int(np.count_nonzero(alive)) // len(key)
-        key, time = key[alive], time[alive]
+        live = time >= time.max() - within
+        size = size * int(np.count_nonzero(live)) // len(key)
+        key, time = key[live], time[live]
     keys, counts = np.unique(key, return_counts=True)
     most = min(DIGEST, max(FEWEST, len(key) // PART))
     # Of keys as frequent as each other those that are named must not be the same ones each time.
@@ -126,7 +126,7 @@ class Ledger:
         self._key = np.zeros(0, np.int64)
         self._count = np.zeros((0, streams))  # of each key on each stream, fading
         self._totals = np.zeros((3, streams))  # rows, different keys, sizes, fading
-        self._span = np.zeros(3)  # time told of: fading like the counts, in all, in the last batch
+        self._span = np.zeros(3)  # time covered: fading like the counts, in all, in the last batch
         self._latest: int | None = None
         self.shares = np.zeros(buckets, np.int64)  # what each bucket may hold between micro-batches
         self.during = self.shares  # and what it may hold while it takes the last one
@@ -134,7 +134,7 @@ class Ledger:
     def take(self, digests: Sequence[Digest]) -> np.ndarray:
         """Take the digests of one micro-batch; return what each bucket may hold after it."""
         before = self.shares
-        some = self._alive_at_the_end([each for each in digests if each.rows])
+        some = self._live_at_the_end([each for each in digests if each.rows])
         if some:
             self._fade(some)
             self._count_keys(some)
@@ -162,20 +162,20 @@ class Ledger:
         self.budget = budget
         return self.shares
 
-    def _alive_at_the_end(self, digests: list[Digest]) -> list[Digest]:
-        """Return the digests of which rows are alive when all of their stream have come.
+    def _live_at_the_end(self, digests: list[Digest]) -> list[Digest]:
+        """Return the digests of which rows are live when all of their stream have come.
 
-        A stream may lag behind another, and its rows are alive nevertheless.
+        A stream may lag behind another, and its rows are live nevertheless.
         """
-        if not digests or self._tells_of_all(digests):
+        if not digests or self._covers_all(digests):
             return digests
         latest: dict[int, int] = {}
         for each in digests:
             latest[each.stream] = max(each.latest, latest.get(each.stream, each.latest))
         return [each for each in digests if each.latest >= latest[each.stream] - self._window]
 
-    def _tells_of_all(self, digests: Sequence[Digest]) -> bool:
-        """Whether digests are not about the rows alive but about all, in more than a window."""
+    def _covers_all(self, digests: Sequence[Digest]) -> bool:
+        """Whether digests are not about the live rows but about all, in more than a window."""
         longest = max(each.latest - each.earliest for each in digests)
         return self._within is None or longest > self._window
 
@@ -184,14 +184,14 @@ class Ledger:
         left = window / (window + FADING * elapsed)
         self._count *= left
         self._totals *= left
-        told = elapsed if self._tells_of_all(digests) else min(elapsed, window)
-        self._span[:] = self._span[0] * left + told, self._span[1] + told, told
+        covered = elapsed if self._covers_all(digests) else min(elapsed, window)
+        self._span[:] = self._span[0] * left + covered, self._span[1] + covered, covered
         latest = max(each.latest for each in digests)
         self._latest = latest if self._latest is None else max(latest, self._latest)
 
     @property
     def _window(self) -> float:
-        """How long a row is alive; without a window the budget says, in what rows take of it."""
+        """How long a row is live; without a window the budget says, in what rows take of it."""
         return float(NO_WINDOW * self.budget if self._within is None else max(1, self._within))
 
     def _elapsed(self, digests: Sequence[Digest]) -> float:
@@ -228,8 +228,8 @@ class Ledger:
         return known, count
 
     @property
-    def _alive(self) -> float:
-        """By what to multiply counts to have the rows alive when the next batch has come."""
+    def _live_part(self) -> float:
+        """By what to multiply counts to have the live rows when the next batch has come."""
         fading, seen, last = self._span.tolist()
         return min(self._window, seen + last) / fading if fading else 1.0
 
@@ -267,9 +267,9 @@ class Ledger:
         A key that only some streams name may still come on the others, where few rows come or their
         keys are many. It is taken to come half as often as the keys that they did not name do.
         """
-        alive = self._alive
-        rows, distinct, sizes = self._totals * alive
-        count = self._count * alive
+        live = self._live_part
+        rows, distinct, sizes = self._totals * live
+        count = self._count * live
         each = sizes / np.maximum(rows, 1e-9)  # of one row of a stream
         bucket = self._bucket_of(self._key, self.buckets)
         size: list[np.ndarray] = []

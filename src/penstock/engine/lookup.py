@@ -54,7 +54,7 @@ class Lookup(Engine):
         policy: str, `Policy` or `Configured`; default `"auto"`. What decides which row is evicted:
             the name of a policy, with parameters as in `"gdj:percentile=0.9"`. Of some the
             parameters can be found while the cache runs: `"gdj:percentile=auto"`. With `"auto"` the
-            policy itself is: `explain()` tells which, and why.
+            policy itself is: `explain()` says which, and why.
         budget: int or None; default None. How many rows may be cached, or with `sized` the sum of
             their sizes, or with `in_bytes` the bytes that the cache may take. None: no limit.
         goal: `"hits"`, `"bytes"` or `"costs"`; default `"hits"`. What to get the most of: hits, the
@@ -68,7 +68,7 @@ class Lookup(Engine):
         model: `penstock.models.Model` or None; default None. What is known of the references
             beforehand, for policies that use it.
         scale: int or None; default None. About how many rows will be cached, where sizes do not
-            tell.
+            say.
     """
 
     kind, problem = "lookup", CACHING
@@ -244,7 +244,7 @@ class Lookup(Engine):
         Args:
             saved: dict of str to array, as `save` returned it.
             policy: str, `Policy`, `Configured` or None; default None, the policy of then. Another
-                one meets the cached rows as if they had just been fetched.
+                one gets the cached rows as if they had just been fetched.
             budget: int, `"same"` or None; default `"same"`, the budget of then. With a smaller one
                 the policy evicts what no longer fits. None: no limit.
         """
@@ -259,7 +259,7 @@ class Lookup(Engine):
         return cache
 
     def _load(self, saved: dict[str, np.ndarray], kept: bool, charge: int) -> None:
-        """Put saved rows into their slots; the policy goes on, or meets them anew."""
+        """Put saved rows into their slots; the policy keeps its state, or gets them anew."""
         tables, live = self._tables, saved["slot"].astype(np.int64)
         tables.held.key[live, 0] = saved["held.key"]
         tables.held.at["row"][live] = saved["held.time"]
@@ -299,10 +299,12 @@ class Lookup(Engine):
     def _used(self) -> int:
         return int(self._tables.counts[USED])
 
-    def _make_tables(self, capacity: int) -> lookup_kernel.Tables:
+    def _make_tables(self, capacity: int) -> lookup_kernel.LookupTables:
         return lookup_kernel.make_tables(capacity, self.sized, self._weighed)
 
-    def _grown_tables(self, old: dict[str, np.ndarray], capacity: int) -> lookup_kernel.Tables:
+    def _grown_tables(
+        self, old: dict[str, np.ndarray], capacity: int
+    ) -> lookup_kernel.LookupTables:
         return lookup_kernel.grow_tables(old, capacity, self.sized, self._weighed)
 
     def _setup(self, capacity: int, scale: int, lane: int) -> Setup:

@@ -18,7 +18,7 @@ EMIT, NOTE = 1, 2  # write outcomes; note the last use of each row and how often
 MOST_USES = 15  # that are noted of a row
 
 
-class Tables(NamedTuple):
+class LookupTables(NamedTuple):
     """Everything a cache remembers, except what its policy remembers."""
 
     held: Held
@@ -28,9 +28,9 @@ class Tables(NamedTuple):
     # and what the hits were worth, where that differs
 
 
-def make_tables(capacity: int, sized: bool, weighed: bool) -> Tables:
+def make_tables(capacity: int, sized: bool, weighed: bool) -> LookupTables:
     """Return empty tables with room for `capacity` rows."""
-    return Tables(
+    return LookupTables(
         _empty(capacity, sized, weighed),
         pages.make_stack(0, capacity, capacity),
         keymap.make_buckets(capacity, roomy=not sized),
@@ -38,7 +38,7 @@ def make_tables(capacity: int, sized: bool, weighed: bool) -> Tables:
     )
 
 
-def grow_tables(old: dict[str, Any], capacity: int, sized: bool, weighed: bool) -> Tables:
+def grow_tables(old: dict[str, Any], capacity: int, sized: bool, weighed: bool) -> LookupTables:
     """Return the tables with room for `capacity` rows; old parts are dropped as they are grown."""
     buckets = keymap.make_buckets(capacity, roomy=not sized)
     keymap.rehash(old.pop("buckets"), buckets)
@@ -46,7 +46,7 @@ def grow_tables(old: dict[str, Any], capacity: int, sized: bool, weighed: bool) 
     held.key[: len(rows.key)] = rows.key
     held.at[: len(rows.at)] = rows.at
     held.worth[: len(rows.worth)] = rows.worth
-    return Tables(held, pages.grow_stack(old.pop("free"), capacity), buckets, old["counts"])
+    return LookupTables(held, pages.grow_stack(old.pop("free"), capacity), buckets, old["counts"])
 
 
 def _empty(capacity: int, sized: bool, weighed: bool) -> Held:
@@ -215,9 +215,9 @@ def compile_discard(policy: Policy, sized: bool = False):
 def compile_fit(policy: Policy, sized: bool = False):
     """Return `fit(tables, state, live, gone, adopt, budget)`: fit restored rows into a budget.
 
-    `live` are their slots in the order of birth, `gone` a False for every slot. With `adopt` the
-    policy meets each of them as if it had just been fetched. Then it evicts what is too much; where
-    it would rather reject a newcomer, the oldest is evicted.
+    `live` are their slots in the order of arrival, `gone` a False for every slot. With `adopt` each
+    is inserted into the policy as if it had just been fetched. Then it evicts what is too much;
+    where it would rather reject a newcomer, the oldest is evicted.
     """
     remove = _remover(policy, sized)
     on_insert, choose_victim = policy.on_insert, policy.choose_victim
@@ -254,8 +254,8 @@ def compile_cache_adoption(policy: Policy):
     """Return `adopt(tables, state, live, keys, first)` for a cache.
 
     `live` are the held slots in the order of their last uses, which are noted; the first of the
-    keys was the reference of number `first`. The policy hears of each row that is older as often as
-    it was used, then of the keys one after another.
+    keys was the reference of number `first`. The hooks are called for each older row as often
+    as it was used, then for the keys one after another.
     """
     on_arrival, on_insert, on_match = policy.on_arrival, policy.on_insert, policy.on_match
 

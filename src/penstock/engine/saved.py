@@ -3,7 +3,7 @@
 Nothing is pickled. The header is JSON, kept as bytes in an array like the rest, so that a saved
 state is one flat dictionary that any array format can hold. Of a join what can be worked out is not
 saved: deadlines that follow from the times, rows that are numbered in their order, and without a
-budget the order of birth.
+budget the order of arrival.
 """
 
 import json
@@ -19,7 +19,7 @@ from ..kernel.policy import CACHING, JOINING, KEEP_ALL, Configured, Policy, grow
 from ..kernel.slots import count_late
 from . import join_upkeep
 from .batch import after
-from .join_kernel import BORN, BUDGET, NOW, Tables
+from .join_kernel import BORN, BUDGET, NOW, JoinTables
 
 if TYPE_CHECKING:
     from .join import Join
@@ -87,8 +87,13 @@ def restored(state: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
 
 
 def unflatten(like: Any, name: str, saved: dict[str, np.ndarray]) -> Any:
-    """Return a state shaped like `like` with the saved arrays in it."""
+    """Return a state shaped like `like` with the saved arrays in it.
+
+    A table that is empty need not have been saved: a policy may have got it since.
+    """
     if isinstance(like, np.ndarray):
+        if name not in saved and not like.size:
+            return like.copy()
         if name not in saved:
             raise BadState(f"saved state lacks {name!r}")
         return np.array(saved[name], like.dtype, order="C")
@@ -141,14 +146,14 @@ def save_join(join: "Join", copy: bool = True) -> dict[str, np.ndarray]:
         del saved["held.deadline"]
     if (saved["held.row"] == by_stream(saved["held.stream"])).all():
         del saved["held.row"]
-    if join.chosen.policy is KEEP_ALL:  # nothing remembers births: the order of rows tells all
+    if join.chosen.policy is KEEP_ALL:  # nothing depends on it but the order of rows
         del saved["held.born"]
     if join.form.rows:
         saved["held.standing"] = tables.held.standing[live]
         born = tables.held.at["born"]
         saved["spent"] = np.searchsorted(born[live], born[_spent(tables)])
     saved["matched"] = np.packbits(tables.held.at["matched"][live])
-    if join.form.told:
+    if join.form.logs_departures:
         join._departures.read(tables.gone)
         saved["due"] = join._departures.due.copy()
     if join.tells_departures:
@@ -200,15 +205,15 @@ def _totals(join: "Join") -> dict[str, np.ndarray]:
     """Return the arrays in which a join counts and tells the time, by the names they have."""
     tables = join._tables
     totals = {"counts": tables.counts, "marks": tables.marks, "seen": tables.seen}
-    totals |= {"outside": join._outside, "told": join._told}
-    if join.form.told:
+    totals |= {"outside": join._outside, "told": join._elsewhere}
+    if join.form.logs_departures:
         totals["alone"] = join._departures.counts
     if join._dropping.rate:
         totals |= {"dropped": join._dropped, "dropping": join._dropping.rng}
     return totals
 
 
-def _spent(tables: Tables) -> np.ndarray:
+def _spent(tables: JoinTables) -> np.ndarray:
     """Return the slots of the spent tuples, stream after stream, in the order of their lists."""
     slots = []
     for front in tables.spent.ends[:, FRONT].tolist():
@@ -231,7 +236,7 @@ def recounted(
 ) -> dict[str, np.ndarray]:
     """Return a saved join whose budget counts bytes if `in_bytes`, else rows; None: as it did.
 
-    What a policy remembers is of the other unit, and does not come along.
+    What a policy remembers is of the other unit, and is dropped.
     """
     header = unpack_header(saved, "join")
     if in_bytes is None or in_bytes == header["options"]["in_bytes"]:
@@ -328,7 +333,7 @@ def _reserve_late(join: "Join", slots: np.ndarray) -> None:
 
 
 def _rebuild(join: "Join", saved: dict[str, np.ndarray], slots: np.ndarray, bound: bool) -> None:
-    """Let the policy go on, or meet the tuples anew; evict what is too much."""
+    """Keep the state of the policy, or insert the tuples anew; evict what is too much."""
     tables = join._tables
     if bound:
         join._states = tuple(

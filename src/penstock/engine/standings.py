@@ -4,7 +4,7 @@ With the goal of rows the standing of a tuple (`kernel/gains.py`) changes when i
 first time, when a newer one of its side and key is kept, and when that one leaves before it. Spent
 tuples wait in a list for each stream, in the order in which they were spent, and are evicted before
 the policy is asked: they are of no use for the goal, and are held only while there is room. So the
-policy does not hear of what happens to them either.
+policy's hooks are not called for them either.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ COUNTS = 7
 class Standings(NamedTuple):
     """What a kernel calls when something happens to a tuple; most does nothing for pairs."""
 
-    match: Callable  # (tables, slot): a held tuple has a result; tells whether the policy hears it
+    match: Callable  # (tables, slot): a held tuple has a result; whether to call the hook
     seat: Callable  # (tables, stream, room): the newcomer is about to ask for room
     enter: Callable  # (tables, state, stream, slot, now): it is held, and in the index
     leave: Callable  # (tables, state, stream, slot, now): it is about to leave the index

@@ -25,7 +25,7 @@ _known: dict[FunctionType, str] = {}
 
 
 class UnknownContent(Exception):
-    """A function refers to something that cannot be told from its contents."""
+    """A function refers to something whose contents cannot be determined."""
 
 
 def content_hash(function: Any) -> str:

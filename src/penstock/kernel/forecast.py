@@ -87,7 +87,8 @@ def make_forecast(
 def reserve(forecast: Forecast, arrivals: int) -> Forecast:
     """Return the same with room for the keys of `arrivals` more tuples."""
     keys = arrivals * forecast.legs.shape[1]
-    return forecast._replace(rates=keyrates.reserve(forecast.rates, keys))
+    rates = keyrates.reserve(forecast.rates, keys)
+    return forecast if rates is forecast.rates else forecast._replace(rates=rates)
 
 
 @jit

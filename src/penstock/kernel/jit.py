@@ -10,9 +10,9 @@ Compiled code is unpickled on load, so it is kept in a folder that only its owne
 otherwise nothing is kept. `PENSTOCK_CACHE_DIR` moves the folder, an empty value turns it off. Each
 file begins with the hash of the rest: one that a disk has damaged is compiled anew, and never run.
 
-Processes take turns: the workers of a Spark job start together and need the same kernels, and each
-of them compiling its own would take as long as one of them compiling for all, times the workers
-that share a processor. So one compiles and the others wait, but not forever.
+Processes wait for each other: the workers of a Spark job start together and need the same kernels,
+and each of them compiling its own would take as long as one of them compiling for all, times the
+workers that share a processor. So one compiles and the others wait, but not forever.
 
 Kernels can also be sent along, from a driver to its executors (`packed`, `unpack`): code that is
 loaded in one process loads in any other on a machine of the same kind.
@@ -62,7 +62,7 @@ SEALED = 2  # the form of the files: a hash, then what it is the hash of
 SLOW = 1.0  # seconds of compiling after which a line is logged
 _BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # to be called by compiled code only
 
-log = logging.getLogger(PACKAGE)
+log = logging.getLogger(__name__)
 
 
 def jit(function: Callable) -> Any:
@@ -299,7 +299,7 @@ class _KernelCache(caching.NullCache):
         self._folder = folder
         self._compiled = compiled
         self._what = what
-        self._compiling: dict[str, tuple[Turn, threading.Timer]] = {}
+        self._compiling: dict[str, tuple[FileLock, threading.Timer]] = {}
 
     def _name(self, signature: Any) -> str:
         """Return the name of the file for arguments of these types."""
@@ -325,12 +325,12 @@ class _KernelCache(caching.NullCache):
         name = self._name(sig)
         found = self._read(name, target_context)
         if found is None and name not in self._compiling:
-            turn = Turn(self._folder and (self._folder / name).with_suffix(".turn"))
+            lock = FileLock(self._folder and (self._folder / name).with_suffix(".lock"))
             found = self._read(name, target_context)  # another process may have been faster
             if found is None:
-                self._compiling[name] = turn, _notice(self._what)
+                self._compiling[name] = lock, _notice(self._what)
             else:
-                turn.end()
+                lock.release()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -340,9 +340,9 @@ class _KernelCache(caching.NullCache):
             _keep(self._folder / name, hashlib.sha256(code).digest() + code)
             _used.add(name)
         if name in self._compiling:
-            turn, notice = self._compiling.pop(name)
+            lock, notice = self._compiling.pop(name)
             notice.cancel()
-            turn.end()
+            lock.release()
 
     def _read(self, name: str, context: Any) -> Any:
         """Return code that is kept on disk, or was sent here."""
@@ -408,10 +408,11 @@ def _keep(path: Path, code: bytes) -> None:
         partial.unlink(missing_ok=True)
 
 
-class Turn:
-    """One's turn at whatever the file stands for; ends with `end`, or with the process.
+class FileLock:
+    """A lock that processes share, held until `release` or until the process ends.
 
-    Without a file, which processes would share, there is nothing to wait for.
+    A process that has waited for `patience` seconds goes on without it. Without a file there is
+    nothing to wait for.
     """
 
     def __init__(self, file: Path | None, patience: float | None = None):
@@ -427,10 +428,10 @@ class Turn:
                 self.had_to_wait = True
                 time.sleep(PAUSE)
         except OSError:  # the file system knows no locks
-            self.end()
+            self.release()
 
-    def end(self) -> None:
-        """Let the next one have its turn."""
+    def release(self) -> None:
+        """Let the next process have the lock."""
         if self._handle is not None:
             # One that opens the file anew does not see one that waits for the old file: at worst
             # both go on.

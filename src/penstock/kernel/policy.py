@@ -212,6 +212,11 @@ def grown(old: Any, new: Any) -> Any:
     return type(old)(*(grown(a, b) for a, b in zip(old, new, strict=True)))
 
 
+def copied(old: Any) -> Any:
+    """Return a copy of a state, or of other nested named tuples of arrays."""
+    return old.copy() if isinstance(old, np.ndarray) else type(old)(*map(copied, old))
+
+
 def check_choice(policy: str, parameter: str, value: str, choices: tuple[str, ...]) -> None:
     """Reject a value that is not one of the choices."""
     if value not in choices:

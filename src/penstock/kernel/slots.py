@@ -14,7 +14,7 @@ knows it too (`tail`).
 Tuples that come in the order of their deadlines wait for their expiry in a queue: O(1) to enter,
 leave and expire. A tuple whose deadline lies before that of the last in the queue goes to a heap:
 O(log of those late). A tuple that never expires is in neither. Equal deadlines expire in the order
-of birth, so what happens depends on the tuples alone and not on where they waited.
+of arrival, so what happens depends on the tuples alone and not on where they waited.
 """
 
 from typing import NamedTuple

@@ -174,7 +174,7 @@ def families(
     `weighed`: rows differ in size, or in what a hit is worth.
 
     >>> [str(each) for each in families("joining", plain=True, windowed=True)[0]]
-    ['rate', 'rate:remains=True']
+    ['rate']
     """
     found = []
     for policy, trial in _ranked(known(), problem, "auto"):
@@ -254,7 +254,7 @@ def _load(point: EntryPoint) -> Policy:
         ) from error
     if not isinstance(policy, Policy):
         raise BadInput(
-            f"{package} must be a penstock.kernel.policy.Policy, got a {type(policy).__name__} "
+            f"{package} must be a penstock.kernel.policy.Policy, got {type(policy).__name__} "
             f"from {point.value!r}; correct the entry point, or uninstall the package"
         )
     if policy.name != point.name:

@@ -142,8 +142,7 @@ LIFE = Policy(
     on_arrival=count_keys,
     problems=(JOINING,),
     needs_window=True,
-    cost=2,
-    auto={JOINING: Trial(2)},
+    cost=40,
     advise={JOINING: Trial(10)},
 )
 

@@ -363,7 +363,7 @@ LBA = Policy(
     problems=(JOINING,),
     pause=lambda state: int(state.locality.wait[0]),
     refresh=refresh_lba,
-    cost=5,
+    cost=20,
     auto={JOINING: Trial(3)},
     advise={JOINING: Trial(11)},
 )

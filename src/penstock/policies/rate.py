@@ -59,7 +59,8 @@ def make_state(
 
 def reserve(state: RateState, arrivals: int) -> RateState:
     """Return the state with room for the keys of `arrivals` more tuples."""
-    return state._replace(forecast=forecasts.reserve(state.forecast, arrivals))
+    forecast = forecasts.reserve(state.forecast, arrivals)
+    return state if forecast is state.forecast else state._replace(forecast=forecast)
 
 
 @jit
@@ -120,6 +121,6 @@ RATE = Policy(
     on_arrival=on_arrival,
     reserve=reserve,
     cost=10,
-    auto={JOINING: Trial(0, ("", "remains=yes"))},
+    auto={JOINING: Trial(0)},
     advise={JOINING: Trial(12), CACHING: Trial(9)},
 )

@@ -4,11 +4,13 @@ A query has a timeout, and is retried after a pause, a limited number of times. 
 the columns and types that the source had when the query started, and at most one row per key.
 """
 
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,39 +195,88 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, name: str) -> pa.ChunkedArra
 
 def refuse_doubles(keys: pa.Table, name: str) -> None:
     """Refuse an answer with two rows for one key, naming it."""
-    if keys.num_rows < 2:
+    _, first, count = np.unique(_told([keys]), return_index=True, return_counts=True)
+    if not (count > 1).any():
         return
-    counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
-    if counted.num_rows == keys.num_rows:
-        return
-    double = counted.filter(pc.greater(counted["count_all"], 1)).slice(0, 1).to_pylist()[0]
-    count = double.pop("count_all")
+    which = int(np.argmax(count > 1))
     raise BadInput(
-        f"{name} has {count} rows for the key {said(double)}; a lookup needs one at most: choose "
-        "one in query=, or another key"
+        f"{name} has {count[which]} rows for the key {said(keys, int(first[which]))}; a lookup "
+        "needs one at most: choose one in query=, or another key"
     )
 
 
-def said(key: dict[str, Any]) -> str:
+def said(keys: pa.Table, row: int) -> str:
     """Return a key as messages show it.
 
-    >>> said({"id": 7}), said({"shop": "a", "id": 7})
+    >>> said(pa.table({"id": [7]}), 0), said(pa.table({"shop": ["a"], "id": [7]}), 0)
     ('id = 7', "shop = 'a', id = 7")
     """
-    return ", ".join(f"{name} = {value!r}" for name, value in key.items())
+    columns = zip(keys.column_names, keys.columns, strict=True)
+    return ", ".join(f"{name} = {_shown(column[row])}" for name, column in columns)
+
+
+def _shown(value: pa.Scalar) -> str:
+    try:
+        return repr(value.as_py())
+    except (OverflowError, ValueError, LookupError):  # Python has fewer dates and fewer zones
+        return f"of type {value.type}, which Python cannot show"
 
 
 def places(asked: pa.Table, answered: pa.Table) -> np.ndarray:
     """Return for each key asked for the row that answers it, -1 where there is none."""
-    if asked.num_columns == 1 and not pa.types.is_nested(asked.column(0).type):
-        mine, theirs = asked.column(0), answered.column(0)
-        if mine.type != theirs.type:  # whole numbers of another width
-            mine, theirs = mine.cast(pa.int64()), theirs.cast(pa.int64())
-        found = pc.index_in(mine, value_set=theirs.combine_chunks())
-        return found.fill_null(-1).to_numpy().astype(np.int64)
-    known = {repr(row): place for place, row in enumerate(_values(answered))}
-    return np.array([known.get(repr(row), -1) for row in _values(asked)], np.int64)
+    told = _told([asked, answered])
+    mine, theirs = told[: asked.num_rows], told[asked.num_rows :]
+    row = np.full(int(told.max(initial=0)) + 1, -1)
+    row[theirs] = np.arange(len(theirs))
+    return row[mine]
 
 
-def _values(keys: pa.Table) -> list[tuple]:
-    return list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
+def distinct(keys: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first row of each different key, and which of these each row has."""
+    _, first, number = np.unique(_told([keys]), return_index=True, return_inverse=True)
+    return first, number
+
+
+def _told(tables: Sequence[pa.Table]) -> np.ndarray:
+    """Return numbers for the rows of some tables, the same where Spark takes keys for equal.
+
+    The columns are compared by place. Timestamps are equal in any zone, whole numbers at any width,
+    NaN equals NaN, and 0.0 equals -0.0. No value becomes a Python object: Python has fewer dates
+    and fewer zones than Spark.
+    """
+    columns = zip(*(table.columns for table in tables), strict=True)
+    return _as_one([_values([each.combine_chunks() for each in parts]) for parts in columns])
+
+
+def _as_one(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return numbers for rows of numbers."""
+    found = columns[0]
+    for each in columns[1:]:
+        pair = found * (1 + int(each.max(initial=0))) + each
+        found = np.unique(pair, return_inverse=True)[1]
+    return found
+
+
+def _values(parts: Sequence[pa.Array]) -> np.ndarray:
+    """Return numbers for the values of some arrays, 0 for those missing."""
+    kind = parts[-1].type
+    there = np.concatenate([each.is_valid().to_numpy(zero_copy_only=False) for each in parts])
+    if pa.types.is_struct(kind):
+        inside = [_values(each) for each in zip(*(p.flatten() for p in parts), strict=True)]
+        found = _as_one([np.zeros(len(there), np.int64), *inside])
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        sizes = [pc.fill_null(pc.list_value_length(each), 0) for each in parts]
+        ends = np.cumsum(np.concatenate([[0], *sizes]))
+        items = _values([each.flatten() for each in parts])
+        rows = [items[a:b].tobytes() for a, b in pairwise(ends.tolist())]
+        number = {row: place for place, row in enumerate(dict.fromkeys(rows))}
+        found = np.array([number[row] for row in rows], np.int64)
+    else:
+        kind = pa.int64() if pa.types.is_integer(kind) else kind
+        whole = pa.concat_arrays([each.cast(kind) for each in parts])
+        if pa.types.is_floating(kind):
+            whole = pc.add(whole, pa.scalar(0.0, kind))  # of -0.0 that makes 0.0
+            whole = pc.if_else(pc.is_nan(whole), pa.scalar(math.nan, kind), whole)
+        indices = whole.dictionary_encode().indices.fill_null(0)
+        found = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.where(there, found + 1, 0)

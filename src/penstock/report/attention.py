@@ -98,7 +98,7 @@ def budget_factor(
 ) -> float | None:
     """Return how many times the budget would bring recall back, by the advisor's curve.
 
-    The curve tells how many rows of memory either recall takes in the streams that were sampled.
+    The curve says how many rows of memory either recall takes in the streams that were sampled.
     Where more rows arrive, all of it takes more memory, but the ratio of the two stays.
     """
     if advice is None:

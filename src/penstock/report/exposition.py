@@ -1,13 +1,15 @@
 """The figures of queries as Prometheus reads them. Needs `pip install penstock[monitor]`."""
 
 from collections.abc import Iterator, Sequence
+from time import time
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ..extras import need
 from .history import Sample
-from .live import SENT, Watched
+from .live import SENT, UNKNOWN, Watched
 
+BEGAN = time()  # this process, about
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -89,6 +91,10 @@ QUERY = (
     Metric("waiting_rows", "waiting", "Rows in Kafka that no micro-batch has read."),
     Metric("last_batch_timestamp_seconds", "at", "When the last micro-batch with figures ended."),
 )
+STATES = (
+    ("penstock_query_up", "running", "1 while the query runs."),
+    ("penstock_query_failed", "failed", "1 if the query ended with an error, until it runs again."),
+)
 METRICS = {"join": JOIN, "lookup": LOOKUP, "thin": THIN}
 
 
@@ -125,19 +131,21 @@ def exposition(watched: Sequence[Watched]) -> bytes:
 
 
 def _families(core: Any, watched: Sequence[Watched]) -> Iterator[Any]:
-    up = core.GaugeMetricFamily(
-        "penstock_query_up", "1 while the query runs.", labels=["query", "id", "kind"]
-    )
-    for each in watched:
-        about = each.history.about
-        labels = [about["name"], about["id"], about["kind"]]
-        up.add_metric(labels, float(about["state"] == "running"))
-    yield up
+    began = "When the process of the monitor began."
+    yield core.GaugeMetricFamily("penstock_monitor_start_timestamp_seconds", began, value=BEGAN)
+    for name, state, help in STATES:
+        family = core.GaugeMetricFamily(name, help, labels=["query", "id", "kind"])
+        for each in watched:
+            about = each.history.about
+            labels = [about["name"], about["id"], about["kind"]]
+            family.add_metric(labels, float(about["state"] == state))
+        yield family
     for kind, own in METRICS.items():
         those = [each for each in watched if each.history.about["kind"] == kind]
         for metric in own:
             yield _family(core, kind, metric, those)
-    queries = {each.history.about["name"]: each for each in watched}  # one may join and look up
+    reported = (each for each in watched if each.history.about["kind"] != UNKNOWN)
+    queries = {each.history.about["name"]: each for each in reported}  # one may join and look up
     for metric in QUERY:
         yield _family(core, "query", metric, list(queries.values()))
 

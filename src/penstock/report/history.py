@@ -2,7 +2,7 @@
 
 A sample is what one progress report said: `at` (seconds since 1970), `batch`, `seconds` (the parts
 of the micro-batch), `rates` (rows a second, in and processed), `waiting` (rows that the sources
-hold and no micro-batch has read; None if they do not tell), `recent` (recall with its interval over
+hold and no micro-batch has read; None if they do not say), `recent` (recall with its interval over
 about the last minute, of a join) and `figures` (totals, as `penstock.spark.metrics` names them).
 """
 
@@ -88,7 +88,10 @@ def read_histories(checkpoint: str) -> list[QueryHistory]:
             f"the history of a query is read from a local disk, got {checkpoint}; copy its folder "
             f"{FOLDER!r} here, into a folder of its own"
         )
-    found = [QueryHistory({}, path) for path in sorted(folder.glob(f"*{ENDING}"))]
+    try:
+        found = [QueryHistory({}, path) for path in sorted(folder.glob(f"*{ENDING}"))]
+    except OSError as error:
+        raise BadInput(f"{error.filename} cannot be read: {error.strerror}") from None
     if not any(each.samples for each in found):
         raise BadInput(
             f"{checkpoint} has no history of a query; penstock.spark.monitor writes one while it "
@@ -108,7 +111,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Sample]]:
             continue
         if not isinstance(read, dict):
             continue
-        if "about" in read and read.get("format") == FORMAT:
+        if isinstance(read.get("about"), dict) and read.get("format") == FORMAT:
             about = read["about"]
         elif about and _is_sample(read) and (not samples or read["at"] > samples[-1]["at"]):
             samples.append(read)

@@ -123,8 +123,8 @@
     plots(view);
     tables(view);
     const when = new Date(1000 * view.at).toISOString().slice(0, 19).replace("T", " ");
-    const what = `Micro-batch ${view.batch} ended ${when}. All times are UTC.`;
-    place("stamp").textContent = `${upper(view.kind)}, ${view.state}. ${what}`;
+    const what = view.batch === null ? "No micro-batch had ended" : `Micro-batch ${view.batch} ended`;
+    place("stamp").textContent = `${upper(view.kind)}, ${view.state}. ${what} ${when}. All times are UTC.`;
   }
 
   async function ask() {

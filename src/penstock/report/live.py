@@ -28,6 +28,7 @@ PARTS = {  # of a micro-batch: our words, and Spark's names
     "logs": ("walCommit", "commitOffsets", "commitBatch"),
 }
 WHOLE = "triggerExecution"
+UNKNOWN = "query"  # the kind of one that failed before it reported anything
 SENT = ("above", "below", "asked", "spoke", "first")  # refreshes of a thin, by their kind
 PlotCurve = dict[str, Any]
 Card = tuple[str, str, str]  # a label, a value, and what stands below
@@ -40,6 +41,7 @@ class Watched:
     history: QueryHistory
     latest: Sample
     advice: Advice | None = None
+    began: float = 0.0  # when the first micro-batch of this run ended
 
 
 def live_page() -> str:
@@ -287,8 +289,12 @@ def _thin_cards(sample: Sample) -> Iterator[Card]:
     yield _batch_card(sample)
 
 
-CARDS = {"join": _join_cards, "lookup": _lookup_cards, "thin": _thin_cards}
-PLOTS = {"join": _join_plots, "lookup": _lookup_plots, "thin": _thin_plots}
+def _nothing(_: Any) -> Iterator[Any]:
+    return iter(())
+
+
+CARDS = {"join": _join_cards, "lookup": _lookup_cards, "thin": _thin_cards, UNKNOWN: _nothing}
+PLOTS = {"join": _join_plots, "lookup": _lookup_plots, "thin": _thin_plots, UNKNOWN: _nothing}
 
 
 def _tables(figures: dict[str, Any]) -> Iterator[dict[str, Any]]:

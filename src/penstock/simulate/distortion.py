@@ -21,7 +21,7 @@ import numpy as np
 
 from ..kernel.policy import Configured
 from .optimum import results_at
-from .player import Terms, prepare_join, push
+from .player import ReplayTerms, prepare_join, push
 from .traces import JoinTrace, arrivals
 
 ADDED = 0.5  # of a result, for each value: the estimate of Krichevsky and Trofimov
@@ -73,7 +73,7 @@ def tally(trace: JoinTrace, policy: str | Configured, memory: int, **terms: Any)
     >>> tally(trace, "fifo", memory=1).tolist()
     [1, 1]
     """
-    on = Terms(**terms)
+    on = ReplayTerms(**terms)
     rows, fresh = prepare_join(trace, policy, memory, on)
     cell, count = _cells(trace, on.within)
     found = np.zeros(count, np.int64)

@@ -42,7 +42,7 @@ HINDSIGHT = (OPT, LFD)
 SIMULATED = (FLOWEXPECT, *HINDSIGHT)  # an engine cannot run them
 
 
-class Terms(NamedTuple):
+class ReplayTerms(NamedTuple):
     """The terms of a replay, beside the policy and its memory."""
 
     within: int | None = None
@@ -145,7 +145,7 @@ def _expires(trace: Trace, scenario: Scenario) -> bool:
 def check(chosen: Configured, scenario: Scenario) -> None:
     """Refuse at once what would fail later: an engine is made for it, and given nothing to do."""
     name, trace = chosen.policy.name, scenario.trace(0)
-    on = Terms(**scenario.terms(trace, 0))
+    on = ReplayTerms(**scenario.terms(trace, 0))
     if chosen.policy in SIMULATED:
         _check_terms(name, trace, on)
         if scenario.distortion:
@@ -167,7 +167,7 @@ def check(chosen: Configured, scenario: Scenario) -> None:
         push(fresh(), rows.part(0, 0))
 
 
-def _check_terms(name: str, trace: Trace, on: Terms) -> None:
+def _check_terms(name: str, trace: Trace, on: ReplayTerms) -> None:
     """Refuse terms that the simulated policies are not defined for.
 
     They have one memory, see all arrivals of one join of two streams, and count results.
@@ -192,12 +192,12 @@ def useful(memory: int, trace: Trace) -> int:
 
 
 def play(trace: Trace, policy: str | Configured, memory: int, **terms: Any) -> Played:
-    """Replay a trace under a policy; `terms` are the fields of `Terms`.
+    """Replay a trace under a policy; `terms` are the fields of `ReplayTerms`.
 
     >>> play(LookupTrace([1, 2, 1, 3, 1]), "lru", memory=2, first=1).results
     2
     """
-    on = Terms(**terms)
+    on = ReplayTerms(**terms)
     chosen = _chosen(policy, trace)
     memory = useful(memory, trace)
     if chosen.policy in SIMULATED:
@@ -212,7 +212,7 @@ def play(trace: Trace, policy: str | Configured, memory: int, **terms: Any) -> P
 
 
 def prepare_join(
-    trace: JoinTrace, policy: str | Configured, memory: int, on: Terms
+    trace: JoinTrace, policy: str | Configured, memory: int, on: ReplayTerms
 ) -> tuple[Arrivals, Callable[[], Join]]:
     """Return the rows in the order in which they are taken, and what makes a new join."""
     chosen = _chosen(policy, trace)
@@ -261,7 +261,7 @@ def _as_policy_needs(
     return trace, models
 
 
-def _join(trace: JoinTrace, chosen: Configured, memory: int, on: Terms) -> Played:
+def _join(trace: JoinTrace, chosen: Configured, memory: int, on: ReplayTerms) -> Played:
     rows, fresh = prepare_join(trace, chosen, memory, on)
     warming = fresh()  # so that compiling is not timed
     for number in range(2):
@@ -280,12 +280,12 @@ def _join(trace: JoinTrace, chosen: Configured, memory: int, on: Terms) -> Playe
 @functools.lru_cache(maxsize=2)  # the same for every policy
 def unlimited(trace: JoinTrace, within: int | None, first: int, near: int | float) -> Played:
     """Return what a band join of a trace finds with memory enough."""
-    on = Terms(within, first=first, near=near)
+    on = ReplayTerms(within, first=first, near=near)
     return _join(trace, choose("fifo", JOINING), max(1, len(trace)), on)
 
 
 def _prepare_lookup(
-    trace: LookupTrace, chosen: Configured, memory: int, on: Terms
+    trace: LookupTrace, chosen: Configured, memory: int, on: ReplayTerms
 ) -> tuple[LookupTrace, Callable[[], Lookup]]:
     """Return the references as the policy needs them, and what makes a new cache."""
     trace, models = _as_policy_needs(trace, chosen, on.models)
@@ -293,7 +293,7 @@ def _prepare_lookup(
     return trace, functools.partial(Lookup, chosen, memory, seed=on.seed, model=model)
 
 
-def _look_up(trace: LookupTrace, chosen: Configured, memory: int, on: Terms) -> Played:
+def _look_up(trace: LookupTrace, chosen: Configured, memory: int, on: ReplayTerms) -> Played:
     trace, fresh = _prepare_lookup(trace, chosen, memory, on)
     warming = fresh()
     for number in range(2):

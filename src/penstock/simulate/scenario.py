@@ -119,7 +119,9 @@ class Scenario:
         if not 0 <= self.drop < 1:
             raise BadInput(f"drop must be from 0 to below 1, got {self.drop}")
         if make_band(self.near) is not None and self.distortion:
-            raise BadInput("distortion is told by key, and --near has none; leave out one of them")
+            raise BadInput(
+                "distortion is measured by key, and --near has none; leave out one of them"
+            )
         if self.problem == CACHING:
             self._refuse_options_of_joins()
         if isinstance(self.source, Generated):  # before anything is generated

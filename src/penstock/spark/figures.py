@@ -18,8 +18,8 @@ from .plan import JoinPlan, LookupPlan
 from .recall.estimate import SUMS, Counts, high, low, value
 from .runtime.join_bucket import COUNTED, ESTIMATED, counter_names
 from .runtime.lookup_bucket import AGES, LOOKUP_COUNTED, lookup_counters
-from .runtime.output import WIDTH
-from .runtime.sharing import TOLD
+from .runtime.result_rows import WIDTH
+from .runtime.sharing import NAMED
 
 JOIN, LOOKUP, THIN = "penstock", "penstock_lookup", "penstock_thin"
 # What buckets call otherwise.
@@ -47,8 +47,8 @@ def bind(work: Callable[..., Column], *values: Column) -> Column:
     return made[0]
 
 
-class Columns:
-    """Arithmetic on columns, for formulas that are written once; see `recall.estimate.Floats`."""
+class ColumnMath:
+    """Arithmetic on columns, for formulas written once; see `recall.estimate.FloatMath`."""
 
     exp, sqrt, bind = F.exp, F.sqrt, staticmethod(bind)
 
@@ -136,7 +136,7 @@ def join_figures(inputs: int, exact: bool = False) -> Figures:
     """Return the figures of a join; an array holds one number per input.
 
     Those of an `exact` join, which has no budget, are simple: nothing is evicted, and there is no
-    policy. If an earlier run had a budget, the recall of rows is not told any more.
+    policy. If an earlier run had a budget, the recall of rows is not known any more.
     """
     counted = Counted(counter_names(inputs))
 
@@ -155,13 +155,13 @@ def join_figures(inputs: int, exact: bool = False) -> Figures:
 
 
 def _exact(counted: Counted, inputs: int) -> Figures:
-    """Return what there is to tell of an exact join; null where no bucket was called.
+    """Return the figures of an exact join; null where no bucket was called.
 
     Every sum that stands in the plan costs a micro-batch about a millisecond, also if it is there
     twice: so each figure has one aggregate.
     """
 
-    def told(made: Callable[[Column], Column], kind: str) -> Column:
+    def of_gone(made: Callable[[Column], Column], kind: str) -> Column:
         gone = F.sum(counted.counter("gone"))
         return bind(lambda lost: F.when(lost.isNotNull(), made(lost)).cast(kind), gone)
 
@@ -173,24 +173,24 @@ def _exact(counted: Counted, inputs: int) -> Figures:
 
     return {
         **{name: estimated(part) for name, part in RECALL.items()},
-        **{f"row_{name}": told(whole, "array<double>") for name in RECALL},
-        "in_force": told(lambda _: F.struct(F.create_map(), F.create_map(), F.lit(0)), IN_FORCE),
+        **{f"row_{name}": of_gone(whole, "array<double>") for name in RECALL},
+        "in_force": of_gone(lambda _: F.struct(F.create_map(), F.create_map(), F.lit(0)), IN_FORCE),
         "hottest": F.array().cast("array<struct<share: double, key: string>>"),
         "hot_pairs": F.lit(None).cast("double"),
-        "recall_sums": told(lambda _: F.array(*[F.lit(0.0)] * len(SUMS)), "array<double>"),
+        "recall_sums": of_gone(lambda _: F.array(*[F.lit(0.0)] * len(SUMS)), "array<double>"),
     }
 
 
 def _bounded(counted: Counted, inputs: int) -> Figures:
-    """Return what there is to tell of a join under a budget."""
-    told = F.collect_list(F.from_json("hottest", HOTTEST))
+    """Return the figures of a join under a budget."""
+    keys = F.collect_list(F.from_json("hottest", HOTTEST))
     return {
         **_recalls(counted, inputs),
         "in_force": _in_force(JOINING, counted),
-        "hottest": F.slice(F.sort_array(F.flatten(told["hottest"]), asc=False), 1, TOLD),
-        "hot_pairs": F.try_divide(_most(told["pairs"]), F.sum(counted.counter("matched"))),
+        "hottest": F.slice(F.sort_array(F.flatten(keys["hottest"]), asc=False), 1, NAMED),
+        "hot_pairs": F.try_divide(_most(keys["pairs"]), F.sum(counted.counter("matched"))),
         # They add up over time.
-        "recall_sums": counted.run("shadow_drawn", len(SUMS), lambda sums: sums),
+        "recall_sums": counted.run("watch_drawn", len(SUMS), lambda sums: sums),
     }
 
 
@@ -216,12 +216,12 @@ def _recalls(counted: Counted, inputs: int) -> Figures:
 
 def _estimated(part: Callable[..., Column], sums: Column) -> Column:
     """Return a part of the estimate that is made of sums."""
-    return part(Columns, Counts(*(sums[place] for place in range(len(ESTIMATED)))))
+    return part(ColumnMath, Counts(*(sums[place] for place in range(len(ESTIMATED)))))
 
 
 def _most(pairs: Column) -> Column:
     """Return how many results the keys with most of them have; null where none is known."""
-    counts = F.slice(F.sort_array(F.flatten(pairs), asc=False), 1, TOLD)
+    counts = F.slice(F.sort_array(F.flatten(pairs), asc=False), 1, NAMED)
     return F.aggregate(
         counts, F.lit(0.0), lambda a, b: a + b, lambda total: F.when(total > 0, total)
     )

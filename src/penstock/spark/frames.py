@@ -27,7 +27,7 @@ KEY = "__penstock_key"  # how the 64-bit key is called in a packet, unless a col
 MARKED = "marked keys"
 WHOLE = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 EXACT = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-# Spark 4.0 gives timestamps this zone by itself, and later versions have to be told.
+# Spark 4.0 gives timestamps this zone by itself, and later versions by this setting.
 ZONE: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
 )
@@ -328,13 +328,13 @@ def hashed_key(
         size = F.abs(F.col(quote(near)).cast("double"))
         present.append(F.coalesce(size < float("inf"), F.lit(False)))  # NaN is above it in Spark
     kinds = [frame.schema[name].dataType for name in keys]
-    told = [_told_apart(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    hashed = F.xxhash64(*told) if told else F.lit(0).cast("long")
+    parts = [_distinct(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    hashed = F.xxhash64(*parts) if parts else F.lit(0).cast("long")
     return F.when(reduce(and_, present), hashed)
 
 
-def _told_apart(value: Column, kind: T.DataType) -> Column:
-    """Return what stands for a value so that Spark's hash tells it from all that are not equal.
+def _distinct(value: Column, kind: T.DataType) -> Column:
+    """Return what stands for a value whose hash by Spark differs from that of all not equal.
 
     Spark hashes the parts of a struct or an array one after the other and passes over nulls: the
     hash of [1, null], [null, 1] and [1] is one. So each part gets a mark, and an array its length.

@@ -49,9 +49,9 @@ from .runtime.archiver import row_bytes
 from .runtime.join_bucket import JoinBucket, counter_names, make_join
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.output import plain_rows, rows_of
 from .runtime.packets import Shared, make_unpacker, pack
 from .runtime.rehearsal import join_kernels
+from .runtime.result_rows import plain_rows, rows_of
 from .session import check_settings, watermark_clock
 
 SPELLINGS = {name: name for name in HOWS} | {
@@ -360,6 +360,8 @@ def join(
     and batches, classic Spark and Spark Connect.
 
     Parameters:
+        left: the left frame, a stream or a batch.
+        right: the right frame, of the same kind.
         on: the key column, or several, by the same names in both frames; or a dict of names,
             {"user_id": "uid"}: the left frame's, then the right frame's. With `near` it may be
             left out.
@@ -458,7 +460,7 @@ def join_many(
         raise BadInput(f"join_many needs at least 2 frames, got {len(frames)}")
     numbered = [f"{number}." for number in range(1, len(frames) + 1)]
     sources = read_sources(frames, numbered, on, time)
-    ends = _suffixes(suffixes, len(frames))
+    ends = _numbered(len(frames)) if suffixes is None else _suffixes(suffixes, len(frames))
     plan = make_plan(sources, all_streams(len(frames)), [ends], Kind(), options)
     schema = _result_type(sources, plan)
     return rows_of(run_plan(sources, plan, schema), schema)
@@ -504,10 +506,13 @@ def read_sources(
     return sources
 
 
-def _suffixes(suffixes: tuple[str, ...] | None, count: int) -> tuple[str, ...]:
-    """Return the suffixes, by default numbers, refusing too few, or equal ones."""
-    if suffixes is None:
-        return tuple(f"_{number}" for number in range(1, count + 1))
+def _numbered(count: int) -> tuple[str, ...]:
+    """Return the suffixes that several frames have by default."""
+    return tuple(f"_{number}" for number in range(1, count + 1))
+
+
+def _suffixes(suffixes: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """Return the suffixes, refusing too few, or equal ones."""
     some = suffixes if isinstance(suffixes, list | tuple) else ()
     texts = {each for each in some if isinstance(each, str)}
     if len(some) != count or len(texts) < count:
@@ -549,8 +554,8 @@ def join_group(
     for name, entry in joins.items():
         mine = _sources(name, entry, time)
         shape.append(tuple((len(sources) + leg, 0) for leg in range(len(mine))))
-        usual = ("_left", "_right") if len(mine) == 2 else None
-        ends.append(_suffixes(usual if suffixes is None else suffixes, len(mine)))
+        usual = ("_left", "_right") if len(mine) == 2 else _numbered(len(mine))
+        ends.append(usual if suffixes is None else _suffixes(suffixes, len(mine)))
         sources += mine
     plan = make_plan(sources, tuple(shape), ends, Kind(), options)
     frames = [source.frame for source in sources]

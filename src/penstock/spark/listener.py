@@ -6,6 +6,7 @@ keeps the figures of all queries over time. `report.history` stores them, `repor
 """
 
 import json
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -22,14 +23,15 @@ from ..advisor import Advice
 from ..errors import BadInput
 from ..report.exposition import exposition
 from ..report.history import ENDING, QueryHistory, Sample, history_folder
-from ..report.live import Watched
+from ..report.live import UNKNOWN, Watched
 from ..report.server import Server, check_place
 from .figures import JOIN, LOOKUP, THIN, is_join
-from .observe import cause, figures_of
+from .observe import LOST, cause, figures_of
 from .recall.estimate import SUMS, estimate
 
 KINDS = {LOOKUP: "lookup", THIN: "thin"}
 RECENT = 60.0  # seconds over which recall and arrivals are recent
+GAP = 3 * RECENT  # between two runs: what was before a longer one is not recent
 LONGEST = 500  # characters of an error
 KEPT = 20  # queries that have ended
 
@@ -94,7 +96,8 @@ class Monitor:
         if not self._stopped:
             self._stopped = True
             self._server.stop()
-            self._spark.streams.removeListener(self._listener)
+            with suppress(*LOST):
+                self._spark.streams.removeListener(self._listener)
 
     def __enter__(self) -> Self:
         return self
@@ -111,6 +114,7 @@ class Listener(StreamingQueryListener):
         self._every = every
         self._lock = Lock()
         self._watched: dict[tuple[str, str], Watched] = {}  # by id of the query, and figures
+        self._starting: dict[str, str] = {}  # names of queries that have not reported, by their run
 
     def watched(self) -> list[Watched]:
         """Return the queries, in the order of their first reports."""
@@ -118,10 +122,17 @@ class Listener(StreamingQueryListener):
             return list(self._watched.values())
 
     def onQueryStarted(self, event: Any) -> None:
-        """Do nothing: only its progress tells whether a query is one of Penstock's."""
+        """Note the name of a query: only its progress tells whether it is one of Penstock's."""
+        with self._lock:
+            self._starting[str(event.runId)] = _name(event.name, str(event.id))
 
     def onQueryIdle(self, event: Any) -> None:
-        """Do nothing."""
+        """Note that no rows come any more: the rates are those of the last micro-batch else."""
+        with self._lock:
+            for watched in self._runs(event):
+                samples = watched.history.samples
+                watched.latest = _idle(watched.latest)
+                watched.history.samples = [*samples[:-1], *map(_idle, samples[-1:])]
 
     def onQueryProgress(self, event: Any) -> None:
         """Take one report."""
@@ -130,12 +141,43 @@ class Listener(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:
         """Note that a query has ended, and why."""
         with self._lock:
-            for (query, _), watched in self._watched.items():
+            for watched in self._runs(event):
                 history = watched.history
-                if (query, history.about["run"]) == (str(event.id), str(event.runId)):
-                    history.about |= _ended(event.exception, watched.latest)
-                    with suppress(OSError):
-                        history.save()
+                history.about |= _ended(event.exception, watched.latest["at"])
+                with suppress(OSError):
+                    history.save()
+            name = self._starting.pop(str(event.runId), None)
+            if name is not None and event.exception:
+                self._failed_at_once(event, name)
+
+    def _runs(self, event: Any) -> list[Watched]:
+        """Return what is watched of the run of a query that an event is about."""
+        run = str(event.id), str(event.runId)
+        return [
+            w for (query, _), w in self._watched.items() if (query, w.history.about["run"]) == run
+        ]
+
+    def _failed_at_once(self, event: Any, name: str) -> None:
+        """Show a query that failed before it reported anything, so that its kind is unknown."""
+        query, at = str(event.id), time.time()
+        ended = _ended(event.exception, at) | {"run": str(event.runId)}
+        known = [watched for (each, _), watched in self._watched.items() if each == query]
+        if not known:
+            self._forget(name, UNKNOWN)
+            about = {"id": query, "name": name, "kind": UNKNOWN}
+            sample: Sample = {
+                "at": at,
+                "batch": None,
+                "seconds": {},
+                "rates": [0.0, 0.0],
+                "figures": {},
+            }
+            known = [Watched(QueryHistory(about), sample)]
+            self._watched[query, UNKNOWN] = known[0]
+        for watched in known:
+            watched.history.about |= ended
+            with suppress(OSError):
+                watched.history.save()
 
     @property
     def _jlistener(self) -> Any:
@@ -147,6 +189,7 @@ class Listener(StreamingQueryListener):
 
     def take(self, progress: Mapping[str, Any]) -> None:
         """Take one report."""
+        self._starting.pop(str(progress["runId"]), None)
         for observed in progress.get("observedMetrics") or {}:
             kind = "join" if is_join(observed) else KINDS.get(observed)
             if kind and (figures := figures_of(progress, observed)):
@@ -160,19 +203,19 @@ class Listener(StreamingQueryListener):
         sample = as_sample(progress, figures)
         watched = self._watched.get(place)
         if watched is None or watched.history.about["run"] != run:
-            name, file = progress["name"] or f"query {place[0][:8]}", kind
+            name, file = _name(progress["name"], place[0]), kind
             if kind == "join" and observed != JOIN:  # not the first one in the query
                 which = observed.removeprefix(f"{JOIN}_")
                 name, file = f"{name}, join {which}", f"{kind}_{which}"
-            about = {"id": place[0], "run": run, "name": name, "kind": kind}
+            about: dict[str, Any] = {"id": place[0], "run": run, "name": name, "kind": kind}
             about |= {"state": "running", "error": None}
             self._forget(name, kind)
-            history = QueryHistory(about, _file(figures.get("checkpoint"), file))
+            history = _history(about, figures.get("checkpoint"), file)
             advice = self._advice.get(name) if isinstance(self._advice, Mapping) else self._advice
-            watched = self._watched[place] = Watched(history, sample, advice)
+            watched = self._watched[place] = Watched(history, sample, advice, sample["at"])
         past = watched.history.samples
         if kind == "join":
-            sample["recent"] = recently(past, sample)
+            sample["recent"] = recently(past, sample, watched.began)
         watched.latest = sample
         if not past or not 0 <= sample["at"] - past[-1]["at"] < self._every:
             with suppress(OSError):  # a full disk must not end what serves the page
@@ -187,7 +230,8 @@ class Listener(StreamingQueryListener):
         }
         oldest = [*ended][: max(0, len(ended) - KEPT)]
         for place, about in ended.items():
-            if place in oldest or (about["name"], about["kind"]) == (name, kind):
+            taken = about["name"] == name and about["kind"] in (kind, UNKNOWN)
+            if place in oldest or taken:
                 del self._watched[place]
 
 
@@ -201,6 +245,18 @@ class _Reports(JStreamingQueryListener):
         self.pylistener.take(json.loads(jevent.progress().json()))  # type: ignore[attr-defined]
 
 
+def _name(given: str | None, query: str) -> str:
+    """Return what a query is called."""
+    return given or f"query {query[:8]}"
+
+
+def _history(about: dict[str, Any], checkpoint: str | None, name: str) -> QueryHistory:
+    """Return the history of a query: in memory alone, where its file is none or not readable."""
+    with suppress(OSError):
+        return QueryHistory(about, _file(checkpoint, name))
+    return QueryHistory(about)
+
+
 def _file(checkpoint: str | None, name: str) -> Path | None:
     """Return the file of a history, where the checkpoint is a folder of this machine."""
     folder = None if checkpoint is None else history_folder(checkpoint)
@@ -209,10 +265,16 @@ def _file(checkpoint: str | None, name: str) -> Path | None:
     return folder / f"{name}{ENDING}"
 
 
-def _ended(error: str | None, latest: Sample) -> dict[str, Any]:
+def _ended(error: str | None, at: float) -> dict[str, Any]:
     text = " ".join(cause(error or "").split())
     state = "failed" if error else "ended"
-    return {"state": state, "error": text[:LONGEST] or None, "ended": latest["at"]}
+    return {"state": state, "error": text[:LONGEST] or None, "ended": at}
+
+
+def _idle(sample: Sample) -> Sample:
+    """Return a sample of a query that waits for rows."""
+    none = {"waiting": 0} if sample.get("waiting") is not None else {}
+    return sample | {"rates": [0.0, 0.0]} | none
 
 
 def as_sample(progress: Mapping[str, Any], figures: dict[str, Any]) -> Sample:
@@ -254,15 +316,17 @@ def _offsets(said: Any) -> list[int]:
     return parts if all(isinstance(each, int) for each in parts) else []
 
 
-def recently(past: list[Sample], sample: Sample) -> dict[str, Any] | None:
+def recently(past: list[Sample], sample: Sample, began: float = 0.0) -> dict[str, Any] | None:
     """Return recall with its interval over about the last minute, and what arrived a second.
 
     The sums of the estimate add up over time, so those of two moments can be subtracted. A row that
     is watched across the earlier one counts with more variance than it has since then: the interval
-    is rather too wide.
+    is rather too wide. A run that `began` long after the one before is not compared with that.
     """
     far = (each for each in reversed(past) if sample["at"] - each["at"] >= RECENT)
     since = next(far, past[0] if past else None)
+    if since is not None and since["at"] < began and sample["at"] - since["at"] > GAP:
+        since = next((each for each in past if each["at"] >= began), None)
     if since is None or since["at"] >= sample["at"]:
         return None
     now, then = sample["figures"], since["figures"]

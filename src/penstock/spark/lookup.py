@@ -32,9 +32,9 @@ from .plan import LookupPlan, placed
 from .runtime.journal import check_checkpoint
 from .runtime.lookup_bucket import LookupBucket, lookup_counters, now
 from .runtime.operator import Work, run_buckets
-from .runtime.output import plain_rows, rows_of
 from .runtime.packets import pack
 from .runtime.rehearsal import lookup_kernels
+from .runtime.result_rows import plain_rows, rows_of
 from .session import check_settings
 
 
@@ -63,6 +63,7 @@ def lookup(
     Connect.
 
     Parameters:
+        events: the frame whose rows are looked up, a stream or a batch.
         relation: a `Relation`, or a function `fetch(keys: pa.Array) -> pa.Table`.
         on: the key column of the events, or several.
         budget: rows (50_000) or bytes ("64 MB") of the relation that may be cached.
@@ -124,7 +125,7 @@ def lookup(
 def _patience(timeout: Span, retries: int, fetch_size: int) -> Patience:
     seconds = microseconds(timeout, "timeout") / 1e6
     if seconds <= 0:
-        raise BadInput(f"timeout must be longer than nothing, got {timeout!r}")
+        raise BadInput(f"timeout must be greater than 0, got {timeout!r}")
     return Patience(
         checks.whole(fetch_size, "fetch_size", 1), seconds, checks.whole(retries, "retries", 0)
     )
@@ -175,8 +176,8 @@ def _spark_type(field: pa.Field, relation: RowSource) -> T.DataType:
         return from_arrow_type(kind, prefer_timestamp_ntz=True)
     except Exception:
         raise BadInput(
-            f"column {field.name!r} of {relation.name} has the type {field.type}, which Spark has "
-            "not; cast it in query=, or leave it out by columns="
+            f"column {field.name!r} of {relation.name} has the type {field.type}, which Spark does "
+            "not have; cast it in query=, or leave it out with columns="
         ) from None
 
 

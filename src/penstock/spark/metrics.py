@@ -11,7 +11,7 @@ from ..kernel.gains import ROWS
 from .checks import whole
 from .figures import JOIN, LOOKUP, THIN, join_name
 from .observe import figures_of, one_a_line, ran_batch
-from .runtime.sharing import TOLD
+from .runtime.sharing import NAMED
 
 HALF = 0.5  # of the pairs: then a few keys decide recall
 
@@ -68,7 +68,7 @@ class Metrics:
             return ""
         shares = " and ".join(f"{share:.1%}" for share in found)
         return (
-            f"the {TOLD} keys with most pairs make {hot:.0%} of all pairs, so recall is mostly "
+            f"the {NAMED} keys with most pairs make {hot:.0%} of all pairs, so recall is mostly "
             f"about these keys; of the rows that have a partner {shares} found one (frame by "
             "frame): if these rows count, pass goal='rows'"
         )
@@ -180,11 +180,11 @@ class ThinMetrics:
         return (self.sent - self.asked) / self.readings if self.readings else None
 
 
-Told = Metrics | LookupMetrics | ThinMetrics
-KINDS: dict[str, type[Told]] = {JOIN: Metrics, LOOKUP: LookupMetrics, THIN: ThinMetrics}
+AnyMetrics = Metrics | LookupMetrics | ThinMetrics
+KINDS: dict[str, type[AnyMetrics]] = {JOIN: Metrics, LOOKUP: LookupMetrics, THIN: ThinMetrics}
 
 
-def metrics(query: StreamingQuery, join: int = 1) -> Told | None:
+def metrics(query: StreamingQuery, join: int = 1) -> AnyMetrics | None:
     """Return the latest figures of a streaming query, None before its first batch with data.
 
     Where rows pass several joins of Penstock in one query, `join` is the number of the one that is
@@ -196,7 +196,7 @@ def metrics(query: StreamingQuery, join: int = 1) -> Told | None:
     """
     if not hasattr(query, "recentProgress"):
         raise BadInput(
-            f"metrics() reads a streaming query, got a {type(query).__name__}; pass what "
+            f"metrics() reads a streaming query, got {type(query).__name__}; pass what "
             "writeStream...start() returned (a join of batch frames keeps no figures)"
         )
     reports = list(query.recentProgress)
@@ -216,7 +216,7 @@ def metrics(query: StreamingQuery, join: int = 1) -> Told | None:
     return None
 
 
-def read(name: str, figures: dict[str, Any], batch: int) -> Told:
+def read(name: str, figures: dict[str, Any], batch: int) -> AnyMetrics:
     """Return the figures of one progress report, which are observed under this name."""
     kind = KINDS.get(name, Metrics)
     values = figures | {"batch": batch}
@@ -225,8 +225,9 @@ def read(name: str, figures: dict[str, Any], batch: int) -> Told:
     if "hottest" in values:
         values["hottest"] = [(each["key"], each["share"]) for each in values["hottest"]]
     known = {each.name for each in fields(kind)}
-    told: dict[str, Any] = {}
-    for field, value in values.items():
-        if field in known:
-            told[field] = tuple(value) if isinstance(value, list) else value
-    return kind(**told)
+    chosen: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if name in known
+    }
+    return kind(**chosen)

@@ -1,14 +1,17 @@
-"""What Spark tells of a query, in whatever form: the figures in its progress, and why it failed."""
+"""What Spark reports on a query, in any form: the figures in its progress, and why it failed."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from py4j.protocol import Py4JError
+
 from .figures import JOIN
 
 # By the id of a query: what the driver adds to the figures of its join. See `archive.write.Debt`.
 ADDED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+LOST = (Py4JError, ConnectionError)  # what a call of Java raises once Java has ended
 OURS = "penstock."
 BEGIN = "Traceback (most recent call last)"
 CAUSED = "Caused by: "
@@ -54,27 +57,27 @@ def one_a_line(figures: Any) -> str:
     """
     names = [each.name for each in fields(figures)]
     width = max(map(len, names))
-    return "\n".join(f"{name:{width}}  {_told(getattr(figures, name))}" for name in names)
+    return "\n".join(f"{name:{width}}  {_text(getattr(figures, name))}" for name in names)
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, tuple):
         between = " " if value and isinstance(value[0], str) else ", "  # a name with its figure
-        return between.join(map(_told, value)) or "-"
+        return between.join(map(_text, value)) or "-"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_told(each)}" for name, each in value.items()) or "-"
+        return ", ".join(f"{name} {_text(each)}" for name, each in value.items()) or "-"
     if isinstance(value, float):
         return f"{value:.3g}"
     if is_dataclass(value):
         parts = [(each.name, getattr(value, each.name)) for each in fields(value)]
-        return "; ".join(f"{name}: {_told(part)}" for name, part in parts)
+        return "; ".join(f"{name}: {_text(part)}" for name, part in parts)
     if isinstance(value, str):
         return value
     return "-" if value is None else f"{value:,}"
 
 
 def cause(error: str) -> str:
-    """Return the line that tells why: ours, else Python's, else the innermost of Java.
+    """Return the line that says why: ours, else Python's, else the innermost of Java.
 
     >>> cause("[STREAM_FAILED] ...\\n  File a\\npenstock.errors.BadState: of another join\\n at b")
     'of another join'

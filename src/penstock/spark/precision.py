@@ -16,11 +16,13 @@ from ..errors import BadInput
 from ..numeric import shown
 from ..precision.queries import Query, refreshes
 from ..precision.queries import answer as answered
+from ..relations.fetching import distinct
 from . import frames
-from .frames import Names, fields_of, free_name, quote
+from .frames import Names, arrow_schema, fields_of, free_name, quote
 from .metrics import ThinMetrics
+from .runtime.arrow import first_row, fitted
 from .runtime.thin_bucket import HIGH, LOW
-from .session import check_workers
+from .session import check_workers, uses_wide_types
 from .thin import as_double, check_number, rounded_where, thin
 
 __all__ = ["ThinMetrics", "bounded_agg", "latest", "thin"]
@@ -106,13 +108,17 @@ def bounded_agg(
     told = T.DoubleType(), T.DoubleType(), T.BooleanType(), T.ArrayType(df.schema[key].dataType)
     answers = fields_of(dict(zip(ANSWER, told, strict=True)), nullable=False)
     schema = T.StructType(fields_of(kinds).fields + answers.fields)
-    answer = _answerer(query, len(groups), key)
+    arrow = arrow_schema(schema, uses_wide_types(df.sparkSession))
+    answer = _answerer(query, len(groups), key, arrow)
     answered = rows.groupBy(*short.values()).applyInArrow(answer, schema)
     return answered.toDF(*groups, *ANSWER)
 
 
-def _answerer(query: Query, groups: int, name: str) -> Callable:
-    """Return the function for `applyInArrow` that answers for one group."""
+def _answerer(query: Query, groups: int, name: str, schema: pa.Schema) -> Callable:
+    """Return the function for `applyInArrow` that answers for one group.
+
+    Groups and keys come in the session's time zone, and Spark wants them in UTC.
+    """
 
     def answer(group: tuple, table: pa.Table) -> pa.Table:
         keys = table.column("key")
@@ -125,11 +131,11 @@ def _answerer(query: Query, groups: int, name: str) -> Callable:
         least, most, within = answered(query, low, high)
         chosen = refreshes(query, low, high, *costs)
         wanted = keys.take(pa.array(chosen, pa.int64())).combine_chunks()
-        columns: list[Any] = [pa.array([part.as_py()], part.type) for part in group]
+        columns: list[Any] = [pa.repeat(part, 1) for part in group]
         columns += [pa.array([each]) for each in (least, most, within)]
         columns.append(pa.ListArray.from_arrays(pa.array([0, len(wanted)], pa.int32()), wanted))
         names = [*(f"g{place}" for place in range(groups)), *ANSWER]
-        return pa.Table.from_arrays(columns, names=names)
+        return fitted(pa.Table.from_arrays(columns, names=names), schema)
 
     return answer
 
@@ -148,14 +154,15 @@ def _check_intervals(
         bad |= ~(cost >= 0)
     if bad.any():
         row = int(np.argmax(bad))
+        (key,) = first_row(pa.table({name: keys.slice(row, 1)}))
         said = f", cost {costs[0][row]}" if costs else ""
         raise BadInput(
             "an interval must have low <= high, not both of them infinite alike, and a cost of at "
-            f"least 0; that of key {shown(keys[row].as_py())} has low {low[row]}, high {high[row]}"
-            f"{said}"
+            f"least 0; that of key {shown(key)} has low {low[row]}, high {high[row]}{said}"
         )
-    if len(keys.unique()) < len(keys):
+    first, _ = distinct(pa.table({name: keys}))
+    if len(first) < len(keys):
         raise BadInput(
-            f"bounded_agg takes one interval per key, got {len(keys):,} rows of "
-            f"{len(keys.unique()):,} keys; take the last of each: penstock.spark.precision.latest"
+            f"bounded_agg takes one interval per key, got {len(keys):,} rows of {len(first):,} "
+            "keys; take the last of each: penstock.spark.precision.latest"
         )

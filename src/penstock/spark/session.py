@@ -35,7 +35,7 @@ PRELOADED = "penstock.spark.daemon"  # by its name: it is run, and not imported
 WORKER_PATH = "spark.executorEnv.PYTHONPATH"
 STARTUP = str(Path(__file__).with_name("startup"))  # workers start sooner with it
 SMALLEST_BATCH = 10_000
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def local(cores: int = 2, memory: str = "4g", **settings: object) -> SparkSession:
@@ -83,8 +83,8 @@ def check_settings(session: Any, streaming: bool = False) -> None:
             f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")'
         )
     size = int(session.conf.get(BATCH, "10000"))
-    if 0 < size < SMALLEST_BATCH and BATCH not in _told:
-        _told.add(BATCH)
+    if 0 < size < SMALLEST_BATCH and BATCH not in _warned:
+        _warned.add(BATCH)
         warnings.warn(
             f"{BATCH} is {size}: rows come to Python in small batches, which is slow; set it with "
             f'spark.conf.set("{BATCH}", "{SMALLEST_BATCH}")',

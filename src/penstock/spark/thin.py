@@ -33,8 +33,8 @@ from .frames import (
 from .plan import placed
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
-from .runtime.output import rows_of
 from .runtime.packets import pack
+from .runtime.result_rows import rows_of
 from .runtime.thin_bucket import (
     COST,
     HIGH,
@@ -67,12 +67,13 @@ def thin(
     seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
-    """Keep of a stream of readings the refreshes that a source would send, by key.
+    """Reduce a stream of readings to the refreshes that a source would send, by key.
 
     Each key is a source: it sends an interval, and another one once a reading lies outside. Also as
     `updates.transform(thin, "sensor", ...)`. Streams and batches, classic Spark and Spark Connect.
 
     Parameters:
+        updates: the frame of the readings, a stream or a batch.
         key: the column that names the source, or several.
         value: the column of the readings, numbers. Of a bigint or a decimal that no double equals
             both neighbours of the nearest double are inside the interval.
@@ -96,7 +97,7 @@ def thin(
     `first`; `above` or `below`, where the value left its interval; `spoke`, after a long silence;
     `asked`, by a query.
 
-    Keys other than one whole number are told apart by 64 bits of hash: of a million keys two are
+    Keys other than one whole number are distinguished by 64 bits of hash: of a million keys two are
     taken for one with a chance of 1 in 37 million.
     """
     if not isinstance(costs, list | tuple) or len(costs) != 2:
@@ -147,7 +148,7 @@ def _read(
 ) -> DataFrame:
     """Return the columns that matter, the number as a double.
 
-    rounded: the name for a column that tells where no double equals the number; it is left out
+    rounded: the name for a column that says where no double equals the number; it is left out
         where that cannot be.
     """
     check_columns(frame, who, (*keys, number, time))
@@ -182,7 +183,7 @@ def _silence(span: Span | None) -> int | None:
         return None
     silence = microseconds(span, "max_silence")
     if silence == 0:
-        raise BadInput(f"max_silence must be longer than nothing, got {span!r}")
+        raise BadInput(f"max_silence must be greater than 0, got {span!r}")
     return silence
 
 

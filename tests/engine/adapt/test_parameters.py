@@ -41,6 +41,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(footprint, "ROOM", 8)
     monkeypatch.setattr(chooser, "FIRST", 8)
     monkeypatch.setattr(chooser, "SURE", 0.25)
+    monkeypatch.setattr(chooser, "SURE_CACHING", 0.25)
     monkeypatch.setattr(chooser, "FEWEST", 2)
     monkeypatch.setattr(chooser, "ROUND", 2)
     monkeypatch.setattr(chooser, "HOT", 0.5)  # there are few keys
@@ -159,14 +160,14 @@ def test_the_cuts_do_not_matter_nor_do_restores(size):
 
 
 def test_another_budget_keeps_the_choice_and_begins_to_judge_anew():
-    side, key, time = np.arange(4000) // 2 % 2, favourites(4000), np.arange(4000)
+    side, key, time = np.arange(9000) // 2 % 2, favourites(9000), np.arange(9000)
     join = Join("clock:rho=auto", 20, within=500)
     join.push(side, key, time)
     found = join.in_force
     assert found != choose("clock:rho=auto").starting
     larger = Join.restore(join.save(), budget=40)
     assert larger.in_force == found
-    larger.push(side, key, time + 4000)
+    larger.push(side, key, time + 9000)
     recount(larger)
     miniatures = {name for name in larger.save() if name.endswith("held.time")}
     assert {len(larger.save()[name]) for name in miniatures} == {40}
@@ -178,10 +179,12 @@ def test_what_it_takes_does_not_grow_with_the_memory():
     keys = random.zipf(1.1, 60_000) % 50_000
     taken = []
     for budget in (1_000, 4_000, 16_000):
-        cache = Lookup("gdj:percentile=auto", budget)
-        cache.push(keys)
-        saved = cache.save()
-        taken.append(sum(array.nbytes for name, array in saved.items() if "tuner" in name))
+        cache, most = Lookup("gdj:percentile=auto", budget), 0
+        for part in np.split(keys, 30):  # trials come and go
+            cache.push(part)
+            saved = cache.save()
+            most = max(most, sum(saved[name].nbytes for name in saved if "tuner" in name))
+        taken.append(most)
     assert max(taken) < 2**20
     assert taken[-1] < 1.5 * taken[0]
 

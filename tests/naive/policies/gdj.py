@@ -9,6 +9,8 @@ algorithm 1 and the three rules in section 4.1, METHODS 1 to 3 in section 5.2:
   2. a match earns the tuple's rank by credit, every arrival costs each tuple one;
   3. a match earns one, and what was earned at an arrival is taken from all in equal parts.
 Departure: what an arrival costs is taken at the beginning of the next one.
+With credit="parts", which the paper leaves open, a tuple of a join of three streams or more earns
+when an arrival of another stream has its key, and no more when a result is whole.
 """
 
 import math
@@ -18,10 +20,11 @@ from .base import Policy
 
 
 class Gdj(Policy):
-    def __init__(self, seed, budget, joins, method=1, percentile=0.2):
+    def __init__(self, seed, budget, joins, method=1, percentile=0.2, credit="results"):
         super().__init__(seed, budget, joins)
         self.method = method
         self.percentile = percentile
+        self.by_parts = credit == "parts" and len(joins[0]) > 2
         self.credits = {}
         self.since = {}  # stamp of the moment a tuple came to its credit
         self.earned = 0  # since the last arrival
@@ -35,6 +38,13 @@ class Gdj(Policy):
         if self.method == 3 and self.credits:
             self._charge_all(Fraction(self.earned, len(self.credits)))
         self.earned = 0
+        if self.by_parts:
+            for held in self.credits:
+                if held.stream != t.stream and self._key(held) == self._key(t):
+                    self._earn(held)
+
+    def _key(self, t):
+        return t.keys[dict(self.joins[0])[t.stream]]
 
     def _charge_all(self, amount):
         for held in self.credits:
@@ -51,6 +61,10 @@ class Gdj(Policy):
         return held[min(len(held) - 1, math.floor(self.percentile * len(held)))]
 
     def match(self, t, now):
+        if not self.by_parts:
+            self._earn(t)
+
+    def _earn(self, t):
         gain = self._rank(t) if self.method == 2 else 1
         self.credits[t] += gain
         self.earned += gain

@@ -110,7 +110,7 @@ def test_refuses_bad_addresses(address, options, complaint):
         find_broker(address, environment={}, **options)
 
 
-def test_refuses_a_password_of_nobody_and_no_certificates(tmp_path):
+def test_refuses_a_password_without_a_user_and_no_certificates(tmp_path):
     with pytest.raises(BadInput, match="a password needs its user; name one, or set PENSTOCK"):
         find_broker("here", environment={"PENSTOCK_MQTT_PASSWORD": SECRET})
     empty = tmp_path / "empty.pem"

@@ -1,9 +1,11 @@
 """`penstock init` and `penstock run` as a user types them: processes of their own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -70,6 +72,48 @@ def test_the_example_is_checked_interrupted_and_goes_on(tmp_path):
     assert figures["arrived"] == [50_000, 10_000]
     assert figures["rows_held"] <= 1500
     assert "0" not in told(stderr)
+
+
+LASTING = """
+[source.a]
+format = "rate"
+[source.b]
+format = "rate"
+[join]
+left = "a"
+right = "b"
+on = "value"
+time = "timestamp"
+within = "1 minute"
+delay = "1 second"
+[sink]
+format = "console"
+[monitor]
+port = 0
+"""
+
+
+@pytest.mark.slow
+def test_the_end_of_java_is_told_in_one_sentence_with_the_log(tmp_path):
+    """As when the system kills it for its memory."""
+    file = tmp_path / "a.toml"
+    file.write_text(LASTING)
+    process = start("run", file)
+    lines = []
+    while not told("".join(lines)):  # until the first micro-batch
+        lines.append(process.stderr.readline())
+        assert lines[-1], "".join(lines)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    [java] = [each for each in children if b"java" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    os.kill(int(java), signal.SIGKILL)
+    code, _, stderr = finish(process)
+    assert code == 2, stderr
+    last = stderr.splitlines()[-1]
+    assert "the query failed: Java, which runs Spark, has ended" in last
+    log = Path(last.rpartition("Spark's log: ")[2])
+    assert log.exists()
+    log.unlink()
+    assert "Traceback" not in stderr
 
 
 def told(stderr):

@@ -3,12 +3,14 @@
 One policy is in force, the *incumbent*. From time to time the others are its *challengers* in a
 trial: each has a shadow cache (`shadows.py`), and all are shown the same rows. In a *look*, taken
 whenever a part of the rows has come again, what each found is compared with what the incumbent
-found in the same rows. After every `ROUND` looks the worse half of the challengers is dropped; when
-one is left and dropped too, the trial is over. A challenger takes over as soon as its lead is more
-than what a change costs, `TURN` memories full of the incumbent's results, and `SURE` standard
-errors. Then, and when the engine's own results have clearly changed, a trial begins with
-all challengers and no evidence. Otherwise the next trial begins when the last one is paid for:
-shadow caches may cost `SPEND` of what the engine costs. Evidence of earlier trials counts half.
+found in the same rows. After every `ROUND` looks the worse half of the challengers is dropped, and
+all that are clearly behind; when the last one is dropped too, or after `LENGTH` looks, the trial is
+over. A challenger takes
+over as soon as its lead, over the last `LOOKS` looks, is more than what a change costs, `TURN`
+memories full of the incumbent's results, and `SURE` standard errors; the trial goes on, with the
+policy that was in force among the challengers. A trial begins when the last one is paid for: they
+may cost `FREE` at first, and in the long run `SPEND` of what the engine costs. Looks from before
+the engine's own results clearly changed are forgotten.
 
 Where all keys are sampled, it is the engine's own results that count for the incumbent. Where they
 are not, they count against the policy that was in force before: if the engine finds less than that
@@ -22,12 +24,12 @@ busy a machine is. Decision 21 (docs/decisions) has the reasons and what it reac
 """
 
 from collections.abc import Sequence
-from math import ceil
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...kernel.policy import KEEP_ALL, Configured
+from ...kernel.policy import CACHING, KEEP_ALL, Configured
 from ...policies import AUTO
 from ..saved import part, prefixed
 from .pilot import Pilot
@@ -37,36 +39,43 @@ if TYPE_CHECKING:
     from ..base import Engine
 
 SMALLEST = 2  # rows in the budget
-FIRST, PART = 128, 16  # sampled rows before the first look; then a look per such a part of all,
-LONGEST = 1_024  # of at most so many rows,
-REST = 10_000.0  # or between trials rows that cost the engine so much
-ROUND, FEWEST = 4, 6  # looks after which the worse half is dropped, and before a change
+FIRST, PART = 128, 8  # sampled rows before the first look; then a look per such a part of all,
+LONGEST = 512  # of at most so many rows; between trials per part twice as large,
+REST = 100_000.0  # of at most rows that cost the engine so much
+ROUND, FEWEST = 3, 6  # looks after which the worse half is dropped, and before a change
+LENGTH = 18  # looks of a trial at most, from the last change on
+LOOKS = 64  # that are remembered
+BEHIND = 2.0  # standard errors: a challenger that is so far behind is dropped
 TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in these,
 MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
-SURE, BACK = 4.0, 1.0  # standard errors by which a challenger must lead; one that is expected to
+SURE, SURE_CACHING = 4.0, 2.5  # standard errors by which a challenger must lead, in joins, which
+BACK = 2.0  # begin with what is hardly ever beaten, and in caches; and one that is expected to
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-SPEND = 0.1  # what shadow caches may cost of what the engine costs,
-FREE = 600_000.0  # and at first: about 60 milliseconds,
-SHOWN = 1_500.0  # with so much for showing them any rows at all,
-FIT = 400_000.0  # and so much for fitting models to keys with an order
-WARM = 2_048  # sampled rows that a new shadow cache is shown
-LOOKS, RECENT = 24, 3  # of the engine's own results: remembered, and compared with those before,
+FREE = 40_000.0  # what trials may cost at first, and may be owed by a trial that goes on
+SPEND = 0.015  # and in the long run of what the engine costs
+CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
+SHOWN = 150.0  # the costs of showing any rows at all,
+FIT = 400_000.0  # and of fitting models to keys with an order
+WARM = 1_024  # sampled rows that a new shadow cache is shown
+RECENT = 3  # looks that are compared with those before
 CHANGED, STRANGE = 0.25, 3.0  # in shares and in standard deviations: what is a clear change
 HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all keys
 ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
-SAVED = ("alive", "sums", "own", "beaten", "whole", "real")
+SAVED = (
+    *("choice", "before", "since", "seen", "rows", "count", "trial", "results", "funds", "doubt"),
+    *("alive", "looks", "usual", "beaten", "whole", "real"),
+)
+ROWS, OWN, FIRST_ONE = 0, 1, 2  # columns of a look: rows, the engine's results, then each policy's
 
 
-def hot_keys(key: np.ndarray, share: float) -> np.ndarray:
-    """Return the keys that are hot, in order; among all keys (a share of 1) none is.
+def hot_keys(key: np.ndarray) -> np.ndarray:
+    """Return the keys that are hot, in order.
 
-    >>> hot_keys(np.array([7] * 50 + list(range(1000))), 0.1).tolist()
+    >>> hot_keys(np.array([7] * 50 + list(range(1000)))).tolist()
     [7]
     """
-    if share >= 1 or not len(key):
-        return np.zeros(0, np.int64)
     values, counts = np.unique(key, return_counts=True)
     return values[counts > HOT * len(key)]
 
@@ -107,19 +116,25 @@ class Evidence(NamedTuple):
     error: np.ndarray  # the standard error of the lead
 
 
-def evidence(sums: np.ndarray) -> Evidence:
-    """Return what sums over looks say: of looks, rows, base, lead, and squares of leads.
+def evidence(rows: np.ndarray, found: np.ndarray, beside: np.ndarray) -> Evidence:
+    """Return what looks say of what was found in them beside what else might have been.
 
-    For the error one more look is assumed that had no lead: few looks may agree by chance.
+    Rows are looks; NaN is what is not known. For the error one more look is assumed that had no
+    lead: few looks may agree by chance.
 
-    >>> found = evidence(np.array([[3.0], [30.0], [20.0], [6.0], [14.0]]))
-    >>> found.lead.tolist(), found.error.round(3).tolist()
+    >>> found = np.array([[4.0], [9.0], [13.0]])
+    >>> known = evidence(np.full(3, 10.0), found, np.array([[3.0], [6.0], [11.0]]))
+    >>> known.lead.tolist(), known.error.round(3).tolist()
     ([6.0], [2.582])
     """
-    looks, rows, base, lead, squares = sums
-    spread = np.maximum(squares - lead**2 / (looks + 1), 0.0)
+    leads = found - beside
+    known = ~np.isnan(leads)
+    looks, leads = known.sum(axis=0), np.where(known, leads, 0.0)
+    lead = leads.sum(axis=0)
+    spread = np.maximum((leads**2).sum(axis=0) - lead**2 / (looks + 1), 0.0)
     error = np.sqrt(spread * (looks + 1) / np.maximum(looks, 1))
-    return Evidence(looks, rows, np.maximum(base, 1.0), lead, error)
+    base = np.where(known, beside, 0.0).sum(axis=0)
+    return Evidence(looks, rows @ known, np.maximum(base, 1.0), lead, error)
 
 
 class Chooser(Pilot):
@@ -135,18 +150,23 @@ class Chooser(Pilot):
         self._shadows = Shadows(self.candidates, engine, self._sample.share)
         self._ring, self._sampled = Ring(room_for(rows)), Ring(WARM)  # the last rows
         self._memory = min(rows, room)
+        caching = engine.problem == CACHING
+        self._leaves_out = not caching and not self._is_whole  # hot keys
+        scale, self._sure = (CACHED, SURE_CACHING) if caching else (1.0, SURE)
+        self._costs = [scale * each.policy.cost for each in tried]  # of a row
+        self._mean_cost = sum(self._costs) / count
         self._start, self._choice, self._before = start, start, -1
         self._alive = np.zeros(count, bool)  # challengers in the trial
-        self._sums = np.zeros((5, count))  # see `evidence`
-        self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache in this trial,
-        self._real = np.zeros(2)  # and in the one before the last change
-        self._own = np.full(LOOKS, np.nan)  # results of the engine for each row, in the last looks
+        self._looks = np.zeros((0, FIRST_ONE + count))  # the last ones, of trials
+        self._usual: list[float] = []  # results of the engine for each row, in the last looks
+        self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache since it ruled
+        self._real = np.zeros(2)  # and of the one before it
         self._results = 0  # of the engine, so far
-        self._seen = 0  # sampled rows
-        self._looks, self._trial = 0, 0  # looks so far, and in this trial
-        self._funds = FREE  # what shadow caches may cost now: below 0, they have cost too much
+        self._seen, self._rows = 0, 0  # sampled rows, and all
+        self._count, self._trial = 0, 0  # looks so far, and in this trial
+        self._funds = FREE  # what shadow caches may cost now
         self._doubt = 1.0  # how many times as much a change must bring
-        self._since = 0  # sampled rows when the incumbent took over
+        self._since = 0  # rows when the incumbent took over
         self.switches = 0
         self._beaten = np.zeros(3)  # the last incumbent, by which share it was beaten, the error
 
@@ -155,7 +175,7 @@ class Chooser(Pilot):
 
     @property
     def lately(self) -> Columns:  # type: ignore[override]
-        return self._ring.columns()
+        return self._ring.last()
 
     @property
     def hot(self) -> np.ndarray:  # type: ignore[override]
@@ -181,10 +201,11 @@ class Chooser(Pilot):
     @property
     def _need(self) -> int:
         """How many sampled rows there are between the last look and the next."""
-        most = LONGEST
+        most, some = LONGEST, self._seen // PART
         if not self._alive.any():
-            most = max(LONGEST, int(REST * self._sample.share / self._cost(self._choice)))
-        return max(FIRST, min(self._seen // PART, most))
+            rest = int(REST * self._sample.share / self._costs[self._choice])
+            most, some = max(LONGEST, rest), 2 * some
+        return max(FIRST, min(some, most))
 
     @property
     def _is_whole(self) -> bool:
@@ -194,34 +215,39 @@ class Chooser(Pilot):
     def learn(self, columns: Columns, start: int, stop: int, results: int) -> bool:
         self._ring.add(tuple(each[start:stop] for each in columns))
         taken, need = self._sample.take(stop), self._need
-        if not self._is_whole and len(taken):
-            self._sampled.add(tuple(each[taken] for each in columns))
+        if not self._is_whole:
+            self._sampled.add(tuple(each[taken[-WARM:]] for each in columns))
         if self._sample.count < need:
             return False
-        count, self._sample.count = self._sample.count, 0
         own, self._results = results - self._results, results
-        changed = self._look(count, own)
-        if self._looks & (self._looks - 1) == 0 or self._looks % 64 == 0:
-            self._sample.leave_out(hot_keys(_keys(self._ring.columns()), self._sample.share))
+        changed = self._look(*self._sample.begin(), own)
+        if self._leaves_out and (self._count & (self._count - 1) == 0 or self._count % 64 == 0):
+            self._find_hot()
         return changed
 
-    def _look(self, count: int, own: int) -> bool:
+    def _find_hot(self) -> None:
+        """Leave hot keys out; results of another sample are not compared with those so far."""
+        if self._sample.leave_out(hot_keys(_keys(self._ring.last(2 * WARM)))):
+            self._whole, self._real = np.zeros(2), np.zeros(2)
+
+    def _look(self, count: int, rows: int, own: int) -> bool:
         """Compare what was found in the last rows; tell whether another policy takes over."""
         self._seen += count
-        self._looks += 1
-        self._funds += SPEND * self._cost(self._choice) * count / self._sample.share
-        if self._looks == 1 and self._orders():
+        self._rows += rows
+        self._count += 1
+        self._funds += SPEND * max(self._costs[self._choice], self._mean_cost) * rows
+        if self._count == 1 and self._orders():
             return True
-        if self._is_another_stream(own / count):
-            self._begin(0.0)
-        elif self._alive.any():
-            self._show(self._last(count), own)
+        if self._is_another_stream(own / rows):
+            self._looks = self._looks[:0]
+        if self._alive.any():
+            self._show(count, own)
             if self._follow():
                 return True
             if self._trial % ROUND == 0:
                 self._halve()
-        elif self._funds >= 0 and self._seen >= self._memory:
-            self._begin(0.5)
+        elif self._seen >= self._memory and self._funds >= 0:
+            self._begin()
         return False
 
     def _orders(self) -> bool:
@@ -234,34 +260,40 @@ class Chooser(Pilot):
 
     def _is_another_stream(self, own: float) -> bool:
         """Tell whether the engine has come to find clearly more or less for each row."""
-        self._own = np.append(self._own[1:], own)
-        lately, before = self._own[-RECENT:], self._own[:-RECENT]
-        before = before[~np.isnan(before)]
+        self._usual = [*self._usual[1 - LOOKS :], own]
+        lately, before = self._usual[-RECENT:], self._usual[:-RECENT]
         if len(before) < 2 * RECENT:
             return False
-        usual = before.mean()
-        far = max(CHANGED * usual, STRANGE * before.std())
-        if np.abs(lately - usual).min() <= far or np.ptp(np.sign(lately - usual)) > 0:
+        usual = sum(before) / len(before)
+        spread = max(0.0, sum(each * each for each in before) / len(before) - usual * usual)
+        far = max(CHANGED * usual, STRANGE * sqrt(spread))
+        if max(lately) >= usual - far and min(lately) <= usual + far:
             return False
-        self._own[:-RECENT] = np.nan
+        self._usual = lately
         return True
 
     # A trial
 
-    def _begin(self, kept: float) -> None:
-        """Begin a trial with all challengers; `kept` is what earlier evidence counts."""
-        self._sums *= kept
-        self._whole, self._trial = np.zeros(2), 0
+    def _begin(self) -> None:
+        """Begin a trial with all challengers; of earlier looks the later half counts."""
+        self._looks = self._looks[len(self._looks) // 2 :]
+        self._trial = 0
         for number in range(len(self.candidates)):
             self._alive[number] = number != self._choice and self._is_welcome(number)
-            if number in self._shadows.numbers() or not self._has_shadow(number):
-                continue
-            self._show_to(number, self._last(WARM))
-            if self.candidates[number].policy.ordered:
-                self._funds -= FIT
+            if self._alive[number] or (number == self._choice and not self._is_whole):
+                self._enter(number)
 
-    def _has_shadow(self, number: int) -> bool:
-        return self._alive[number] or (number == self._choice and not self._is_whole)
+    def _enter(self, number: int) -> None:
+        """Let a policy have a shadow cache: of all keys a copy of the engine, which it takes over;
+        of a sample an empty one that is shown the last rows.
+        """
+        if number in self._shadows.numbers():
+            return
+        if self._is_whole:
+            self._shadows.begin(number)
+        else:
+            self._show_to(number, self._last(WARM))
+        self._funds -= FIT * self.candidates[number].policy.ordered
 
     def _is_welcome(self, number: int) -> bool:
         """Tell whether a policy may be tried: models are fitted to keys with an order only.
@@ -270,77 +302,89 @@ class Chooser(Pilot):
         """
         if not self.candidates[number].policy.ordered:
             return True
-        return self._is_whole and looks_ordered(_keys(self._ring.columns()))
+        return self._is_whole and looks_ordered(_keys(self._ring.last()))
 
     def _last(self, count: int) -> Columns:
         """Return so many of the last sampled rows, as far as they are remembered."""
-        columns = (self._ring if self._is_whole else self._sampled).columns()
-        return tuple(column[-count:] for column in columns)
+        return (self._ring if self._is_whole else self._sampled).last(count)
 
     def _show_to(self, number: int, rows: Columns) -> int:
-        self._funds -= SHOWN + self._cost(number) * len(rows[0])
+        self._funds -= SHOWN + self._costs[number] * len(rows[0])
         return self._shadows.show(number, rows)
 
-    def _cost(self, number: int) -> float:
-        return self.candidates[number].policy.cost
-
-    def _show(self, rows: Columns, own: int) -> None:
-        """Show rows to the shadow caches, and add up what each found beside the incumbent."""
+    def _show(self, count: int, own: int) -> None:
+        """Show the last rows to the shadow caches, and note what each found."""
         self._trial += 1
-        base = float(own)
-        if not self._is_whole:
-            base = self._show_to(self._choice, rows)
-            self._whole += own, base
-        for number in np.flatnonzero(self._alive).tolist():
-            beside = base
-            if number == self._before and self._real.min() > 0:  # what the engine would have found
-                beside = own * self._real[1] / self._real[0]
-            lead = self._show_to(number, rows) - beside
-            self._sums[:, number] += 1, len(rows[0]), beside, lead, lead * lead
+        rows, found = self._last(count), np.full(self._looks.shape[1], np.nan)
+        found[:FIRST_ONE] = count, own
+        found[FIRST_ONE + self._choice] = own
+        for number in sorted(self._shadows.numbers()):
+            found[FIRST_ONE + number] = self._show_to(number, rows)
+        self._whole += own, found[FIRST_ONE + self._choice]
+        self._looks = np.vstack((self._looks[1 - LOOKS :], found))
+
+    def _evidence(self) -> Evidence:
+        """Return what is known of all policies; of the one before beside what the engine found."""
+        found = self._looks[:, FIRST_ONE:]
+        beside = np.repeat(found[:, self._choice, None], found.shape[1], axis=1)
+        if not self._is_whole and self._before >= 0 and self._real.min() > 0:
+            beside[:, self._before] = self._looks[:, OWN] * (self._real[1] / self._real[0])
+        return evidence(self._looks[:, ROWS], found, beside)
 
     def _follow(self) -> bool:
         """Let the best challenger take over, if one is clearly worth the change."""
-        looks, rows, base, lead, error = evidence(self._sums)
+        looks, rows, base, lead, error = self._evidence()
         turn = self._doubt * TURN * self._memory * base / np.maximum(rows, 1)
         here = self.policy
-        free = [each.policy is here and here.retuned is not None for each in self.candidates]
+        free = [  # a copy of the engine has itself paid for what a change costs
+            (self._is_whole and self._doubt <= 1)
+            or (each.policy is here and here.retuned is not None)
+            for each in self.candidates
+        ]
         expected = [
             each.policy.ordered or (self._is_whole and number == self._start)
             for number, each in enumerate(self.candidates)
         ]
-        worth = lead > np.where(free, 0.0, turn) + np.where(expected, BACK, SURE) * error
+        worth = lead > np.where(free, 0.0, turn) + np.where(expected, BACK, self._sure) * error
         worth &= self._alive & (looks >= FEWEST)
         if not worth.any():
             return False
         share = np.where(worth, lead / base, -np.inf)
         near = np.flatnonzero(share >= share.max() - NEAR).tolist()
-        choice = min(near, key=lambda number: (self._cost(number), -share[number]))
+        choice = min(near, key=lambda number: (self._costs[number], -share[number]))
         if choice == self._before:
             self._doubt = min(2 * self._doubt, MOST_DOUBT)
         self._take_over(choice, share[choice], error[choice] / base[choice])
         return True
 
     def _take_over(self, choice: int, share: float, error: float) -> None:
-        """Put a challenger in force, which found this share more."""
+        """Put a challenger in force, which found this share more; the trial goes on."""
+        self._enter(self._choice)  # while the engine is still under this policy
         self._beaten = np.array([self._choice, share, error])
-        self._real = self._whole
+        self._real, self._whole = self._whole, np.zeros(2)
+        self._looks = self._looks[:0]
         self._choice, self._before = choice, self._choice
         self.in_force = self.candidates[choice]
-        self._since = self._seen
+        self._since = self._rows
         self.switches += 1
+        self._alive[self._before], self._alive[choice], self._trial = True, False, 0
         if self._is_whole:
             self._shadows.drop(choice)
-        self._begin(0.0)
 
     def _halve(self) -> None:
-        """Drop the worse half of the challengers, or the last one, if it does not lead.
+        """Drop the worse half of the challengers, and those clearly behind; the last one, if it
+        does not lead, or if the trial has taken too long.
 
         With the last one the trial is over.
         """
-        _, _, base, lead, error = evidence(self._sums)
+        _, _, base, lead, error = self._evidence()
         ranked = sorted(np.flatnonzero(self._alive).tolist(), key=lambda n: -lead[n] / base[n])
-        kept = ceil(len(ranked) / 2) if len(ranked) > 1 else int(lead[ranked[0]] > error[ranked[0]])
-        for number in ranked[kept:]:
+        kept = [n for n in ranked[: (len(ranked) + 1) // 2] if lead[n] > -BEHIND * error[n]]
+        if len(ranked) == 1:
+            kept = [n for n in ranked if lead[n] > error[n]]
+        if self._trial >= LENGTH or self._funds < -FREE:
+            kept = []
+        for number in set(ranked) - set(kept):
             self._alive[number] = False
             self._shadows.drop(number)
         if not kept:
@@ -351,14 +395,14 @@ class Chooser(Pilot):
 
     def explain(self) -> dict[str, object]:
         """Return what is in force, since when and why, and what the others find beside it."""
-        known = evidence(self._sums)
+        known = self._evidence()
         share, error = known.lead / known.base, known.error / known.base
         ranked = self._ranked(known)
         return super().explain() | {
             "in_force": str(self.in_force),
             "why": self._why(),
-            "since": round(self._since / self._sample.share),
-            "rows": round(self._seen / self._sample.share),
+            "since": self._since,
+            "rows": self._rows,
             "sampled": self._sample.share,
             "switches": self.switches,
             "resting": not self._alive.any(),
@@ -367,7 +411,7 @@ class Chooser(Pilot):
         }
 
     def _why(self) -> str:
-        if not self.switches and self._looks <= ROUND:
+        if not self.switches and not len(self._looks):
             return (
                 f"too few rows to learn from so far ({self._seen + self._sample.count} sampled): "
                 f"{self.in_force} is in force until something is known"
@@ -386,7 +430,7 @@ class Chooser(Pilot):
         """Return how many results the best of each policy had more than the incumbent had, and how
         many that were.
         """
-        known = evidence(self._sums)
+        known = self._evidence()
         best: dict[str, tuple[float, float]] = {}
         for number in self._ranked(known):  # the best one first
             each = float(known.lead[number]), float(known.base[number])
@@ -406,33 +450,27 @@ class Chooser(Pilot):
         return np.frombuffer("; ".join(map(str, self.candidates)).encode(), np.uint8)
 
     def is_like(self, saved: dict[str, np.ndarray]) -> bool:
-        return np.array_equal(self.tried, saved.get("tuner.tried", ()))
+        # States of 0.2.0 have sums in the place of looks.
+        same = np.array_equal(self.tried, saved.get("tuner.tried", ()))
+        return same and "tuner.looks" in saved
 
     def save(self) -> dict[str, np.ndarray]:
-        numbers = [self._choice, self._before, self._since, self.switches, self._seen]
-        numbers += [self._looks, self._trial, self._results, self._sample.count]
-        saved = {"numbers": np.array(numbers), "tried": self.tried}
-        saved["amounts"] = np.array([self._funds, self._doubt])
-        saved |= {name: getattr(self, f"_{name}").copy() for name in SAVED}
-        saved["hot"] = self.hot
-        for name in ("shadows", "sampled"):
+        saved = {"tried": self.tried, "switches": np.array(self.switches)}
+        saved |= {name: np.array(getattr(self, f"_{name}")) for name in SAVED}
+        for name in ("shadows", "sampled", "sample"):
             saved |= prefixed(f"{name}.", getattr(self, f"_{name}").save())
         return prefixed("ring.", self._ring.save()) | prefixed("tuner.", saved)
 
     def load(self, saved: dict[str, np.ndarray], resized: bool) -> None:
         own = part(saved, "tuner.")
-        self._choice, before, since, self.switches, *rest = own["numbers"].tolist()
+        self._choice, self.switches = int(own["choice"]), int(own["switches"])
         self.in_force = self.candidates[self._choice]
         self._ring.load(part(saved, "ring."))
         if resized:
             return
-        self._before, self._since = before, since
-        self._seen, self._looks, self._trial, self._results, self._sample.count = rest
-        self._sample.hot = np.array(own["hot"])
-        self._funds, self._doubt = own["amounts"].tolist()
         for name in SAVED:
-            setattr(self, f"_{name}", np.array(own[name]))
-        for name in ("shadows", "sampled"):
+            setattr(self, f"_{name}", own[name].item() if own[name].ndim == 0 else own[name].copy())
+        for name in ("shadows", "sampled", "sample"):
             getattr(self, f"_{name}").load(part(own, f"{name}."))
 
 

@@ -29,10 +29,10 @@ ROOM = 512  # tuples in a shadow cache
 SALT = np.uint64(0x5851F42D4C957F2D)  # other code that hashes keys must not see the same together
 BITS = np.uint64(11)  # of a hash of 64 bits 53 are compared
 WHOLE = 2**53
-RING_PIECES = 64  # kept apart at most, then put together
-RING_FEWEST = 1024  # rows that are kept,
-RING_SOME = 16_384  # or four for each row of the budget, up to so many; or
-RING_PART = 4  # a fourth of the budget, if that is more: what is kept counts among what it takes
+NONE = np.zeros(0, np.int64)
+AHEAD = 16_384  # rows of a batch in which sampled ones are looked for at a time
+RING_FEWEST = 1024  # rows that are kept, or half of the budget if that is more: they count among
+# what the engine takes
 RING_MOST = 1 << 20
 
 
@@ -45,8 +45,8 @@ def share_of(rows: int, room: int) -> float:
     return min(1.0, room / max(rows, 1))
 
 
-def sampled(key: np.ndarray, share: float) -> np.ndarray:
-    """Return the places of the keys that are in a sample of this share.
+def sampled(key: np.ndarray, share: float, hot: np.ndarray = NONE) -> np.ndarray:
+    """Return the places of the keys that are in a sample of this share, but not of hot ones.
 
     >>> keys = np.arange(10_000)
     >>> len(sampled(keys, 1)), 900 < len(sampled(keys, 0.1)) < 1100
@@ -54,24 +54,32 @@ def sampled(key: np.ndarray, share: float) -> np.ndarray:
     """
     if share >= 1:
         return np.arange(len(key))
-    marks = np.zeros(len(key), np.bool_)
-    _mark(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), marks)
-    return np.flatnonzero(marks)
+    places = np.empty(len(key), np.int64)
+    count = _chosen(np.ascontiguousarray(key), np.uint64(round(share * WHOLE)), hot, places)
+    return places[:count]
 
 
 @kernel
-def _mark(key, threshold, marks):
-    for place in range(key.shape[0]):
-        marks[place] = (mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold
-
-
-def _joined(parts: list[Columns]) -> Columns:
-    """Return rows that came in parts, oldest first; nothing at all before the first."""
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
-
-
-def _numbered(columns: Columns) -> dict[str, np.ndarray]:
-    return {str(number): column for number, column in enumerate(columns)}
+def _chosen(key, threshold, hot, places):
+    count = 0
+    for place in range(key.shape[0]):  # whether it counts is a toss: a branch would take longer
+        places[count] = place
+        count += int((mix(np.uint64(key[place]) ^ SALT) >> BITS) < threshold)
+    if len(hot) == 0:
+        return count
+    cold = 0
+    for number in range(count):
+        place = places[number]
+        low, high = 0, len(hot)
+        while low < high:
+            middle = (low + high) // 2
+            if hot[middle] < key[place]:
+                low = middle + 1
+            else:
+                high = middle
+        places[cold] = place
+        cold += int(low == len(hot) or hot[low] != key[place])
+    return cold
 
 
 class Sample:
@@ -82,57 +90,78 @@ class Sample:
 
     def __init__(self, share: float):
         self.share = share
-        self.count = 0  # sampled rows since the last look
-        self.hot = np.zeros(0, np.int64)  # keys that are left out, in order
-        self._key = np.zeros(0, np.int64)  # of the batch
+        self.count, self.rows = 0, 0  # sampled rows since the last look, and rows of any key
+        self.hot = NONE  # keys that are left out, in order
+        self._key = NONE  # of the batch
         self._taken = 0  # rows of the batch
-        self._places = np.zeros(0, np.int64)  # of the sampled rows in the batch
+        self._places = NONE  # of the next sampled rows in the batch, if not all are,
+        self._known = 0  # up to this row
         self._next = 0  # the first of the places that was not taken
 
     def watch(self, key: np.ndarray) -> None:
         """Look at a batch, before any row of it is taken."""
-        self._key, self._taken = key, 0
-        self._find_places()
+        self._key, self._taken, self._known = key, 0, 0
 
-    def leave_out(self, hot: np.ndarray) -> None:
-        """Leave these keys out from now on, also in what is left of the batch."""
-        if not np.array_equal(hot, self.hot):
-            self.hot = hot
-            self._find_places()
-
-    def _find_places(self) -> None:
-        """Find the sampled rows in what is left of the batch."""
-        places = self.places(self._key[self._taken :])
-        self._places, self._next = places + self._taken, 0
-
-    def places(self, key: np.ndarray) -> np.ndarray:
-        """Return the places of the keys that are in the sample and not left out of it."""
-        places = sampled(key, self.share)
-        return places[~np.isin(key[places], self.hot)] if len(self.hot) else places
+    def leave_out(self, hot: np.ndarray) -> bool:
+        """Leave these keys out from now on, also in what is left of the batch; tell if others."""
+        if np.array_equal(hot, self.hot):
+            return False
+        self.hot, self._known = hot, self._taken
+        return True
 
     def stop(self, most: int, need: int) -> int:
         """Return up to which row to go until `need` rows were sampled, `most` at most."""
-        last = self._next + need - self.count - 1
+        missing = need - self.count
+        if self.share >= 1:
+            return min(most, self._taken + missing)
+        if self._known <= self._taken:
+            first, self._known = self._taken, min(self._taken + AHEAD, len(self._key))
+            self._places = sampled(self._key[first : self._known], self.share, self.hot) + first
+            self._next = 0
+        last = self._next + missing - 1
+        most = min(most, self._known)
         return min(most, int(self._places[last]) + 1) if last < len(self._places) else most
 
     def take(self, stop: int) -> np.ndarray:
-        """Take note that the rows before `stop` were taken; return the places of sampled ones."""
-        end = int(np.searchsorted(self._places, stop))
-        taken = self._places[self._next : end]
-        self.count += len(taken)
-        self._next, self._taken = end, stop
+        """Take note that the rows before `stop` were taken; return where sampled ones are, if not
+        all are.
+        """
+        taken = NONE
+        self.rows += stop - self._taken
+        if self.share >= 1:
+            self.count += stop - self._taken
+        else:
+            end = int(np.searchsorted(self._places, stop))
+            taken = self._places[self._next : end]
+            self.count += len(taken)
+            self._next = end
+        self._taken = stop
         if stop == len(self._key):
-            self.watch(self._key[:0])  # it belongs to the caller
+            self.watch(NONE)  # it belongs to the caller
         return taken
+
+    def begin(self) -> tuple[int, int]:
+        """Begin to count anew; return how many rows were sampled until now, and how many came."""
+        counted = self.count, self.rows
+        self.count = self.rows = 0
+        return counted
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return all but the batch as plain arrays."""
+        return {"counts": np.array([self.count, self.rows]), "hot": self.hot}
+
+    def load(self, saved: dict[str, np.ndarray]) -> None:
+        """Go on where `save` left off."""
+        (self.count, self.rows), self.hot = saved["counts"].tolist(), np.array(saved["hot"])
 
 
 def room_for(rows: int) -> int:
     """Return how many of the last rows to keep beside a memory of so many.
 
     >>> room_for(10), room_for(1000), room_for(100_000)
-    (1024, 4000, 25000)
+    (1024, 1024, 50000)
     """
-    return min(max(RING_FEWEST, min(4 * rows, RING_SOME), rows // RING_PART), RING_MOST)
+    return min(max(RING_FEWEST, rows // 2), RING_MOST)
 
 
 class Ring:
@@ -141,49 +170,48 @@ class Ring:
     >>> ring = Ring(3)
     >>> for batch in ([1, 2], [3, 4]):
     ...     ring.add((np.array(batch),))
-    >>> ring.columns()[0].tolist()
-    [2, 3, 4]
+    >>> ring.last()[0].tolist(), ring.last(2)[0].tolist()
+    ([2, 3, 4], [3, 4])
     """
 
     def __init__(self, room: int):
         self.room = room
-        self._pieces: list[Columns] = []
-        self._size = 0
+        self._columns: Columns = ()  # what is beyond the room begins at the front again
+        self._size = self._end = 0
 
     def add(self, columns: Columns) -> None:
-        """Take rows in; they are copied, in pieces that are soon dropped again."""
+        """Take rows in; they are copied."""
         count = len(columns[0])
-        step = max(1, self.room // 8)
-        for first in range(max(0, count - self.room), count, step):
-            some = slice(first, min(first + step, count))
-            self._pieces.append(tuple(column[some].copy() for column in columns))
-            self._size += some.stop - some.start
-            self._drop()
+        if not self._columns:
+            self._columns = tuple(np.empty((self.room, *c.shape[1:]), c.dtype) for c in columns)
+        some = min(count, self.room)
+        first = min(some, self.room - self._end)  # up to the end; the others come to the front
+        for own, given in zip(self._columns, columns, strict=True):
+            own[self._end : self._end + first] = given[count - some : count - some + first]
+            own[: some - first] = given[count - some + first :]
+        self._end = (self._end + some) % self.room
+        self._size = min(self._size + some, self.room)
 
-    def _drop(self) -> None:
-        """Drop pieces that are too old, and put many together."""
-        while self._size - len(self._pieces[0][0]) >= self.room:
-            self._size -= len(self._pieces.pop(0)[0])
-        if len(self._pieces) > RING_PIECES:
-            self._pieces = [self.columns()]
-            self._size = len(self._pieces[0][0])
-
-    def columns(self) -> Columns:
+    def last(self, most: int = RING_MOST) -> Columns:
         """Return the last rows, oldest first; nothing at all before the first."""
-        return tuple(column[-self.room :] for column in _joined(self._pieces))
+        count = min(most, self._size)
+        first = self._end - count
+        if first >= 0:
+            return tuple(column[first : self._end].copy() for column in self._columns)
+        return tuple(np.concatenate((c[first:], c[: self._end])) for c in self._columns)
 
     @property
     def nbytes(self) -> int:
         """The bytes that the rows take."""
-        return nbytes(self._pieces)
+        return nbytes(self._columns)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return the rows as plain arrays."""
-        return _numbered(self.columns())
+        return {str(number): column for number, column in enumerate(self.last())}
 
     def load(self, saved: dict[str, np.ndarray]) -> None:
         """Go on where `save` left off."""
-        self._pieces, self._size = [], 0
+        self._columns, self._size, self._end = (), 0, 0
         if saved:
             self.add(tuple(saved[str(number)] for number in range(len(saved))))
 
@@ -207,6 +235,10 @@ class Shadows:
         each._show(columns)
         return each.attained - before
 
+    def begin(self, number: int) -> None:
+        """Make one, which of all keys holds what the engine holds."""
+        self._get(number)
+
     def numbers(self) -> set[int]:
         """Return the challengers that have one."""
         return {int(name.partition(".")[0]) for name in self._saved} | set(self._made)
@@ -229,12 +261,11 @@ class Shadows:
     def _get(self, number: int) -> "Engine":
         if number not in self._made:
             saved = self._take_saved(number)
-            made = (
-                type(self._engine).restore(saved)
-                if saved
-                else self._engine._shadow(self._tried[number], self._share)
-            )
-            made.is_shadow = True
+            if saved:
+                made = type(self._engine).restore(saved)
+                made.is_shadow = True
+            else:
+                made = self._engine._fork(self._tried[number], self._share)
             self._made[number] = made
         return self._made[number]
 

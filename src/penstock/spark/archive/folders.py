@@ -1,12 +1,15 @@
 """Folders on any file system that Spark knows: written aside, and moved into place as a whole."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from ...errors import BadInput
@@ -15,6 +18,36 @@ COMPACT = {"compression": "zstd", "parquet.writer.version": "v2"}  # places are 
 GLOBBED = "{}[]*?\\"  # Spark takes these in a path for a pattern
 STAGED = ".staged"  # the folder in which all is written; readers overlook it
 NOTHING: Mapping[str, str] = {}
+TIMES = "spark.sql.parquet.outputTimestampType"  # Spark writes times to this precision
+EXACT = "TIMESTAMP_MICROS"
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)  # there is one of this name
+SAID = "said"  # the file of a claim where this is a folder
+
+_users: dict[str, tuple[str, int]] = {}  # by session: what it had set, and how many are writing
+_using = Lock()
+
+
+@contextmanager
+def exact_times(session: Any) -> Iterator[None]:
+    """Let a session write times in microseconds meanwhile, whatever its user has set.
+
+    Cut to milliseconds, rows at the edge of a window would match others than they did.
+    """
+    name = str(session._jsparkSession.sessionUUID())
+    with _using:
+        before, count = _users.get(name, (str(session.conf.get(TIMES)), 0))
+        _users[name] = before, count + 1
+        if before != EXACT:
+            session.conf.set(TIMES, EXACT)
+    try:
+        yield
+    finally:
+        with _using:
+            before, count = _users.pop(name)
+            if count > 1:
+                _users[name] = before, count - 1
+            elif before != EXACT:
+                session.conf.set(TIMES, before)
 
 
 class Folders:
@@ -80,32 +113,33 @@ class Folders:
         staged, old = self.stage(frame, name, beside, **options), f".old-{name}"
         self.remove(old)
         self._move(name, old)
-        self._place(staged, name)
+        if not self._move(staged, name):
+            raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
         self.remove(old)
         self._clear(name)
 
-    def publish_once(self, frame: DataFrame, name: str) -> None:
-        """Write rows as such a folder, unless there is one of this name.
+    def publish_once(self, frame: DataFrame, name: str) -> bool:
+        """Write rows as such a folder, unless there is one of this name; tell if they are written.
 
         Several processes may do so at once, if they write the same: one of them wins.
         """
+        has_written = False
         if not self.has(name):
             try:
-                self.place_once(self.stage(frame, name), name)
+                staged = self.stage(frame, name)
+                has_written = True
+                self.place_once(staged, name)
             except Exception:  # the one that has won removes what the others write
                 if not self.has(name):
                     raise
         self._clear(name)
+        return has_written
 
     def place_once(self, staged: str, name: str) -> None:
         """Move what was staged into place, unless there is something of this name."""
-        if not self.has(name):
-            self._place(staged, name)
-        self._clear(name)
-
-    def _place(self, staged: str, name: str) -> None:
-        if not self._move(staged, name):
+        if not self.has(name) and not self._move(staged, name) and not self.has(name):
             raise OSError(f"{self.path(staged)} could not be moved to {self.path(name)}")
+        self._clear(name)
 
     def discard(self, name: str) -> None:
         """Remove what has this name, with what attempts at writing it have left."""
@@ -130,14 +164,39 @@ class Folders:
     ) -> str:
         """Write rows aside, and texts `beside` them; return where."""
         staged = self._aside(name)
-        frame.write.options(**options).parquet(self.path(staged))
+        with exact_times(frame.sparkSession):
+            frame.write.options(**options).parquet(self.path(staged))
         for each, text in beside.items():
             self._create(f"{staged}/{each}", text)
         return staged
 
     def _move(self, name: str, new: str) -> bool:
+        """Move a folder unless there is something of the new name; tell whether it was moved.
+
+        In one step: Hadoop's own `rename` moves a folder *into* one that is there.
+        """
+        if self.root.startswith("file:"):
+            try:
+                os.rename(self._local(self.path(name)), self._local(self.path(new)))
+            except OSError as error:
+                if error.errno in (errno.ENOENT, *TAKEN):
+                    return False
+                raise
+            return True
+        java: Any = self._java.org.apache.hadoop.fs
         source, target = (self._path(self.path(each)) for each in (name, new))
-        return bool(self._files.exists(source) and self._files.rename(source, target))
+        kind = java.Options.Rename
+        never = self.session._sc._gateway.new_array(kind, 1)
+        never[0] = kind.NONE  # replaces nothing
+        try:
+            conf = self.session._jsc.hadoopConfiguration()
+            java.FileContext.getFileContext(source.toUri(), conf).rename(source, target, never)
+        except Py4JJavaError as error:
+            reason = error.java_exception.getClass().getSimpleName()
+            if reason in ("FileAlreadyExistsException", "FileNotFoundException"):
+                return False
+            raise
+        return True
 
     def remove(self, name: str) -> None:
         """Remove what has this name, if it is there."""
@@ -154,17 +213,26 @@ class Folders:
         """
         aside = self._aside(name)
         self._create(aside, text)
-        staged, path = self.path(aside), self.path(name)
         if not self.has(name):
             if self.root.startswith("file:"):  # where a file that is moved replaces another
-                with suppress(FileExistsError):
-                    os.link(self._local(staged), self._local(path))
+                self._link(aside, name, text)
             else:
-                self._files.rename(self._path(staged), self._path(path))
-        self._files.delete(self._path(staged), False)
+                self._move(aside, name)
+        self._files.delete(self._path(self.path(aside)), False)
         said = self.read_text(name)
         assert said is not None
         return said
+
+    def _link(self, aside: str, name: str, text: str) -> None:
+        """Give a local file a name unless there is something of this name, in one step."""
+        try:
+            os.link(self._local(self.path(aside)), self._local(self.path(name)))
+        except FileExistsError:
+            pass
+        except OSError:  # the file system has no links: folders do not replace each other either
+            self._create(f"{aside}.folder/{SAID}", text)
+            self._move(f"{aside}.folder", name)
+            self.remove(f"{aside}.folder")
 
     def _local(self, path: str) -> str:
         return str(self._path(path).toUri().getPath())
@@ -179,6 +247,8 @@ class Folders:
         path = self._path(self.path(name))
         if not self._files.exists(path):
             return otherwise
+        if self.root.startswith("file:") and os.path.isdir(self._local(self.path(name))):
+            path = self._path(self.path(f"{name}/{SAID}"))
         source = self._files.open(path)
         text = self._java.org.apache.commons.io.IOUtils.toString(source, "UTF-8")
         source.close()

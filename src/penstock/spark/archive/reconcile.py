@@ -22,7 +22,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from pyspark import inheritable_thread_target
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -33,13 +33,29 @@ from ..join import join
 from ..metrics import Metrics
 from ..near import Near, are_near, cell_of, near_span
 from .folders import COMPACT, Folders, last_commit, watermark_of
-from .write import ADDED_BY, KEPT_IN, SIDES, WATERMARK, Info, Path, added_upto, missing, read_info
+from .write import (
+    ADDED_BY,
+    KEPT_IN,
+    SIDES,
+    WATERMARK,
+    Added,
+    Ends,
+    Info,
+    Path,
+    added_upto,
+    missed,
+    read_info,
+)
 
 CHANGE = "change"  # the column that says whether a row is added or taken away
-CELL, CELLS = 4, ("bucket", "cell")  # windows in a cell of time, and what rows that meet share
+CELL = 4  # windows in a cell of time
+CELL_BITS = 14, 2  # of a number that tells a key: what is left of cells of time and of values
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 ROUND_BYTES = 256 << 20  # of an archive, for each file of what is kept of it
 PLACE_BITS = 44  # of a number that tells a row: the bucket stands above its place
+TOLD_ROWS = 1_000_000  # of which something was told later: so many are sent to all tasks
+PART_BYTES = 16 << 20  # of an archive or of inputs, for one part of a shuffle
+FEW_BYTES = 4 << 20  # of an archive, which surely has no more of them
 CORRECTIONS = "corrections"
 START = datetime.fromtimestamp(0, UTC)
 MICRO = timedelta(microseconds=1)
@@ -58,7 +74,7 @@ class Reconciled:
 class Owed:
     """How much is to be reconciled."""
 
-    bytes: int  # of the archive
+    bytes: int  # of the archive that are not reconciled yet
     rows: int
     oldest: datetime | None  # the time of the oldest of them
     pairs: float | None = None  # results that are owed, estimated
@@ -91,6 +107,8 @@ class Archive:
         self.results = Folders(session, self.info.results)
         self.fixes = self.folders.within(CORRECTIONS)
         self.bases = self.folders.numbers("base-")
+        self._records: dict[int, DataFrame] = {}  # by how far they go
+        self._few: dict[int, bool] = {}
 
     @property
     def done(self) -> int:
@@ -130,28 +148,39 @@ class Archive:
         return [f"base-{n}" for n in self.bases[-1:]] + [f"batch-{n}" for n in new]
 
     def records(self, upto: int) -> DataFrame:
-        """Return all records up to a micro-batch."""
-        names = [] if self.info.inputs else self.folder_names(upto)
-        if not names:
-            return self.session.createDataFrame([], self.info.type)
-        read = self.session.read.schema(self.info.type)
-        return read.parquet(*map(self.folders.path, names))
+        """Return all records up to a micro-batch; their folders are listed once."""
+        if upto not in self._records:
+            names = [] if self.info.inputs else self.folder_names(upto)
+            read = self.session.read.schema(self.info.type)
+            paths = [*map(self.folders.path, names)]
+            self._records[upto] = (
+                read.parquet(*paths) if paths else empty(self.session, self.info.type)
+            )
+        return self._records[upto]
 
     def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
         """Return the rows of a side, of some time on, with all that is known of them."""
         records = self.records(upto)
-        # One number, so that Spark compares and sorts by one.
-        row = F.shiftleft(F.col("bucket").cast("long"), PLACE_BITS).bitwiseOR(F.col("place"))
-        later = records.where(F.col("side").isNull()).select(
+        row = row_number("place")
+        told = records.where(F.col("side").isNull()).select(
             row.alias("row"), F.col("last").alias("last_"), F.col("alone").alias("alone_")
         )
         rows = records.where(F.col("side") == SIDES.index(side))
         if since is not None:
             rows = rows.where(_from(*self._time(side), since))
-        # Of most rows nothing more is told: what is told fits into memory, and sorting costs most.
-        rows = rows.join(later.hint("shuffle_hash"), row == F.col("row"), "left")
-        told = {name: F.coalesce(f"{name}_", name) for name in ("last", "alone")}
-        return rows.withColumns(told).select(self.info.type.names)
+        # If few, all tasks get what is told, and rows need not be moved to it.
+        told = told.hint("broadcast") if self.tells_little(upto) else told
+        rows = rows.join(told, row == F.col("row"), "left")
+        known = {name: F.coalesce(f"{name}_", name) for name in ("last", "alone")}
+        return rows.withColumns(known).select(self.info.type.names)
+
+    def tells_little(self, upto: int) -> bool:
+        """Return whether something is told later of few rows."""
+        if upto not in self._few:
+            records = self.records(upto)
+            told = records.where(F.col("side").isNull())
+            self._few[upto] = _size(records) <= FEW_BYTES or told.count() <= TOLD_ROWS
+        return self._few[upto]
 
     def time(self, side: str) -> Column:
         """Return the time of the rows of a side in microseconds."""
@@ -172,8 +201,20 @@ class Archive:
         for kept in ("batch", "base"):
             said = self.folders.read_text(f"{kept}-{batch}/{WATERMARK}")
             if said is not None:
-                return int(said)
+                return int(said.split()[0])
         return watermark_of(self.checkpoint, batch)
+
+    def missed_upto(self, batch: int) -> Ends:
+        """Return how many results were missed up to a micro-batch, as the query has estimated.
+
+        The next one tells, and where there is none yet, the last ones.
+        """
+        for number in reversed([n for n in self.folders.numbers("batch-") if n <= batch + 1]):
+            said = self.folders.read_text(f"batch-{number}/{WATERMARK}") or ""
+            ends: Any = json.loads(said.partition(" ")[2] or "[null, null, null]")
+            if None not in ends:
+                return tuple(ends)
+        return None, None, None
 
     @property
     def changes(self) -> T.StructType:
@@ -193,9 +234,15 @@ class Archive:
     def live(self) -> DataFrame:
         """Return the results that are in their folder, with those that were appended."""
         if not any(name.startswith("batch=") for name, _ in self.results.names()):
-            return self.session.createDataFrame([], self.info.columns)
+            return empty(self.session, self.info.columns)
         found = self.session.read.schema(self.info.columns).parquet(self.results.root)
         return found.select(*(quote(name) for name in self.info.columns.names))
+
+
+def empty(session: SparkSession, kind: T.StructType) -> DataFrame:
+    """Return a frame without rows that takes no task."""
+    none = F.lit(None)
+    return session.range(0).select(*(none.cast(each.dataType).alias(each.name) for each in kind))
 
 
 def appended(upto: int) -> str:
@@ -250,9 +297,10 @@ def reconcile(
         now = Archive(session, archive)
         made += [found for found in [now.written(step.upto)] if found is not None]
         mine = now
+    _forget(mine.folders, mine.done)
     reached = mine.done if mine.info.inputs else mine.watermark(mine.done)
     when = START + reached * MICRO if reached > 0 else None
-    none = session.createDataFrame([], mine.changes)
+    none = empty(session, mine.changes)
     return Reconciled(mine.done, when, reduce(DataFrame.unionAll, made, none))
 
 
@@ -306,35 +354,50 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
     What is kept for the next one is written at the same time, and moved into place as the last.
     """
     upto, base = step.upto, f"base-{step.upto}"
+    mine.tells_little(upto)  # which both parts ask
     with ThreadPoolExecutor(1) as pool:
-        kept = pool.submit(inheritable_thread_target(_keep), mine, upto, base)
-        added = added_upto(mine.folders, mine.done) + _correct(mine, step, inputs)
-        mine.folders.claim(f"{ADDED_BY}{upto}", str(added))
+        kept = pool.submit(inheritable_thread_target(mine.session)(_keep), mine, upto, base)
+        before = added_upto(mine.folders, mine.done)
+        count = before.results + _correct(mine, step, inputs)
+        told = (None, None, None) if mine.info.inputs else mine.missed_upto(upto)
+        mine.folders.claim(f"{ADDED_BY}{upto}", Added(count, told).encode())
         mine.folders.place_once(kept.result(), base)
-    for name in (*mine.folder_names(upto), f"_claim-{mine.done}", f"{ADDED_BY}{mine.done}"):
-        mine.folders.remove(name)
+
+
+def _forget(folders: Folders, done: int) -> None:
+    """Remove what is older than a step that is done, also what slower runs have left of it."""
+    for name, _ in folders.names():
+        prefix, _, number = name.partition("-")  # of a claim before the first step: -1
+        of_a_step = f"{prefix}-" in ("batch-", "base-", "_claim-", ADDED_BY)
+        if of_a_step and int(number) < done + (prefix == "batch"):
+            folders.remove(name)
 
 
 def _correct(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> int:
-    """Write what is to be added and taken away, if it is not there; return how much is added."""
-    upto = step.upto
+    """Write what is to be added and taken away, if it is not there; return how much that is.
+
+    What is taken away counts in anti joins only: in the others it comes with what is added.
+    """
+    upto, counted = step.upto, Observation()
+    sign, has_written = "-" if mine.info.how == ANTI else "+", False
     if mine.written(upto) is None:
         from_inputs = mine.info.inputs
         found = _compared(mine, upto, inputs).persist() if from_inputs else _corrections(mine, upto)
         try:
             if from_inputs:
                 _check_complete(mine.info, found)
+            told = found.observe(counted, F.count_if(F.col(CHANGE) == sign).alias("count"))
             if step.append:
-                mine.results.publish_once(found.drop(CHANGE), appended(upto))
+                has_written = mine.results.publish_once(told.drop(CHANGE), appended(upto))
             else:
-                mine.fixes.publish_once(found, f"upto={upto}")
+                has_written = mine.fixes.publish_once(told, f"upto={upto}")
         finally:
             found.unpersist()
+    if has_written:
+        return int(counted.get["count"])
     written = mine.written(upto)
     assert written is not None
-    # Files tell how many rows they have; values must be read.
-    only_adds = mine.info.how in (INNER, SEMI)
-    return (written if only_adds else written.where(F.col(CHANGE) == "+")).count()
+    return written.where(F.col(CHANGE) == sign).count()
 
 
 def _keep(mine: Archive, upto: int, base: str) -> str:
@@ -355,20 +418,31 @@ def _size(frame: DataFrame) -> int:
     return int(plan.stats().sizeInBytes())
 
 
+def suit_size(mine: Archive, *inputs: DataFrame) -> None:
+    """Let a session of our own shuffle in so many parts that each of them fits into memory."""
+    size = sum(map(_size, inputs or (mine.records(mine.reached()),)))
+    name = "spark.sql.shuffle.partitions"
+    wanted = max(int(mine.session.conf.get(name) or 2), 1 + size // PART_BYTES)
+    mine.session.conf.set(name, wanted)
+
+
 def _corrections(mine: Archive, upto: int) -> DataFrame:
     """Return what is to be added and taken away, of which nothing was up to `done`."""
     how, done = mine.info.how, mine.done
     changes = []
     pairs = _missed(mine, upto)
+    of_later = F.when(_own("left", "row") > _own("right", "row"), _own("left", "batch"))
+    found = F.coalesce(of_later, _own("right", "batch"))  # the micro-batch of the later row
     if how not in (SEMI, ANTI):
-        new = pairs.where(F.col("found") > done)
+        new = pairs if done < 0 else pairs.where(found > done)
         changes.append(_results(mine.info, new, "+", SIDES))
     for side, preserved in zip(SIDES, PRESERVED.get(how, (how == SEMI, False)), strict=True):
         if preserved:
-            mine_only = [f"{side}_bucket", f"{side}_place"]
-            lonely = pairs.where(F.col(f"{side}_alone").isNotNull()).groupBy(mine_only)
-            when = F.greatest(F.min("found"), F.first(f"{side}_alone"))
-            rows = lonely.agg(when.alias("when"), F.first(side).alias(side))
+            kind: Any = mine.info.type[side].dataType
+            row = F.struct(*(F.col(f"{side}.{quote(name)}") for name in kind.names))
+            lonely = pairs.where(_own(side, "alone").isNotNull()).groupBy(_own(side, "row"))
+            when = F.greatest(F.min(found), F.first(_own(side, "alone")))
+            rows = lonely.agg(when.alias("when"), F.first(row).alias(side))
             sign = "+" if how == SEMI else "-"
             rows = rows.where(F.col("when") > done)
             changes.append(_results(mine.info, rows, sign, (side,)))
@@ -376,42 +450,50 @@ def _corrections(mine: Archive, upto: int) -> DataFrame:
 
 
 def _missed(mine: Archive, upto: int) -> DataFrame:
-    """Return the pairs that the live join has missed, and in which micro-batch (`found`).
+    """Return the pairs that the live join has missed, with the columns of `_side` of both rows.
 
     Time is cut into cells of a few windows, so that a row meets those of one or two cells and not
-    all of its key. One number stands for key and cell: Spark sorts by it alone, which is fast.
+    all of its key. One number stands for key and cell: Spark sorts by it alone, which is fast. Its
+    last bits tell the cells of a left row apart, so that no two of them match the same right row.
     """
     info = mine.info
     low, high = info.within
     width = F.lit(CELL * max(1, high - low))
     left, right = (_side(mine, upto, side) for side in SIDES)
-    first, last = (F.floor((F.col("left_time") + end) / width) for end in (low, high))
-    left = left.withColumn("left_cell", F.explode(F.sequence(first, last)))
-    right = right.withColumn("right_cell", F.floor(F.col("right_time") / width))
-    cells = [*CELLS]
+    times = [mine.time(side) for side in SIDES]
+    cell, value = "_penstock_cell", "_penstock_value"  # of a left row, which is in several
+    first, last = (F.floor((times[0] + end) / width) for end in (low, high))
+    left = left.withColumn(cell, F.explode(F.sequence(first, last)))
+    cells = [[F.col(cell)], [F.floor(times[1] / width)]]
     if info.near is not None:
-        value, partner = (cell_of(*_compared_value(info, side)) for side in SIDES)
-        left = left.withColumn("left_value", F.explode(F.sequence(value - 1, value + 1)))
-        right = right.withColumn("right_value", partner)
-        cells.append("value")
-    whole = []
-    for side, keys in zip(SIDES, info.keys, strict=True):
-        names = [f"{side}.{quote(key)}" for key in keys] + [f"{side}_{each}" for each in cells]
-        whole.append(F.xxhash64(*names))
+        middle, partner = (cell_of(*_compared_value(info, side)) for side in SIDES)
+        left = left.withColumn(value, F.explode(F.sequence(middle - 1, middle + 1)))
+        for mine_only, more in zip(cells, (F.col(value), partner), strict=True):
+            mine_only.append(more)
+    wholes = []
+    for side, keys, mine_only in zip(SIDES, info.keys, cells, strict=True):
+        whole = F.xxhash64(*(F.col(f"{side}.{quote(key)}") for key in keys), *mine_only)
+        for each, bits in zip(mine_only, CELL_BITS, strict=False):
+            part = each.bitwiseAND(F.lit((1 << bits) - 1))
+            whole = F.shiftleft(whole, bits).bitwiseOR(part)
+        wholes.append(whole.alias(f"_penstock_{side}_whole"))
+    left, right = (
+        frame.select(f"{side}.*", whole).alias(side)
+        for frame, side, whole in zip((left, right), SIDES, wholes, strict=True)
+    )
     # Written so that Spark does not sort by these too.
-    same = [F.col(f"left_{each}") - F.col(f"right_{each}") == 0 for each in cells]
+    buckets = [F.shiftright(_own(side, "row"), PLACE_BITS) for side in SIDES]
+    same = [buckets[0] - buckets[1] == 0]
     for one, other in zip(*info.keys, strict=True):
         same.append(F.col(f"left.{quote(one)}").between(*[F.col(f"right.{quote(other)}")] * 2))
     if info.near is not None:
-        (value, kind, near), (partner, *_) = (_compared_value(info, side) for side in SIDES)
-        same.append(are_near(value, partner, kind, near))
-    apart = F.col("right_time") - F.col("left_time")
+        (here, kind, near), (there, *_) = (_compared_value(info, side) for side in SIDES)
+        same.append(are_near(here, there, kind, near))
     missed = F.lit(False)
     for one, other in (SIDES, SIDES[::-1]):  # the one that came first has left before the other
-        missed |= F.col(f"{one}_last") < F.col(f"{other}_place")
-    pairs = left.join(right, [whole[0] == whole[1], *same, apart.between(low, high), missed])
-    of_later = F.when(F.col("left_place") > F.col("right_place"), F.col("left_batch"))
-    return pairs.withColumn("found", F.coalesce(of_later, F.col("right_batch")))
+        missed |= _own(one, "last") < _own(other, "row")
+    same += [(times[1] - times[0]).between(low, high), missed]
+    return left.join(right, [_own("left", "whole") == _own("right", "whole"), *same])
 
 
 def _compared_value(info: Info, side: str) -> tuple[Column, T.DataType, int | float]:
@@ -422,9 +504,22 @@ def _compared_value(info: Info, side: str) -> tuple[Column, T.DataType, int | fl
 
 
 def _side(mine: Archive, upto: int, side: str) -> DataFrame:
-    names = ("batch", "bucket", "place", "last", "alone")
-    columns = [F.col(name).alias(f"{side}_{name}") for name in names]
-    return mine.rows(upto, side).select(side, *columns, mine.time(side).alias(f"{side}_time"))
+    """Return the rows of a side, each with few numbers beside its columns: all are shuffled."""
+    told = {"row": row_number("place"), "last": row_number("last")}
+    told |= {name: F.col(name) for name in ("batch", "alone")}
+    columns = [value.alias(f"_penstock_{side}_{name}") for name, value in told.items()]
+    return mine.rows(upto, side).select(f"{side}.*", *columns).alias(side)
+
+
+def _own(side: str, name: str) -> Column:
+    """Return one of the numbers beside the columns of a side."""
+    return F.col(f"_penstock_{side}_{name}")
+
+
+def row_number(place: str) -> Column:
+    """Return one number for a bucket and a place: Spark compares and sorts by one."""
+    bucket = F.shiftleft(F.col("bucket").cast("long"), PLACE_BITS)
+    return bucket.bitwiseOR(F.col(place))
 
 
 def _results(info: Info, rows: DataFrame, sign: str, sides: tuple[str, ...]) -> DataFrame:
@@ -542,8 +637,15 @@ def owed(session: SparkSession, archive: Path, told: Metrics | None = None) -> O
     new = mine.records(upto).where(F.col("batch") > mine.done)
     time = F.min(F.coalesce(mine.time("left"), mine.time("right")))
     rows, oldest = new.agg(F.count("*"), F.timestamp_micros(time)).collect()[0]
-    size = 0 if mine.info.inputs else sum(map(mine.folders.size, mine.folder_names(upto)))
+    batches = [name for name in mine.folder_names(upto) if name.startswith("batch-")]
+    size = 0 if mine.info.inputs else sum(map(mine.folders.size, batches))
     oldest = None if oldest is None else oldest.astimezone(UTC)
-    added = added_upto(mine.folders, mine.done)
-    pairs, low, high = (None,) * 3 if told is None else missing(asdict(told), added)
-    return Owed(size, rows, oldest, pairs, low, high)
+    ends: Ends = None, None, None
+    if told is not None:
+        is_none = not mine.info.inputs and not rows
+        ends = (
+            (0.0, 0.0, 0.0)
+            if is_none
+            else added_upto(mine.folders, mine.done).owed(missed(asdict(told)))
+        )
+    return Owed(size, rows, oldest, *ends)

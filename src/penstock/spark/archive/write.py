@@ -11,7 +11,7 @@ its earlier attempt has left. Only micro-batches that Spark has committed are re
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import permutations
 from typing import Any
@@ -22,8 +22,9 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ...errors import BadInput, BadState
+from ..figures import JOIN
 from ..frames import Output, arrow_schema, fields_of, shared_keys
-from ..observe import ADDED
+from ..observe import ADDED, figures_of
 from ..plan import JoinPlan
 from ..runtime.archiver import ARCHIVE
 from ..runtime.packets import unpack_as
@@ -36,11 +37,16 @@ HELD_BY = "_penstock_archived"  # the attribute of a joined frame that `write` l
 INFO = "_join.json"
 KEPT_IN = "_archive"  # in the folder of results, where the archive is the inputs
 OWNER = "_owner.json"  # in the folders of results and checkpoint: which join has them
-WATERMARK = "_watermark"  # in the folder of a micro-batch: Spark forgets those of long ago
-ADDED_BY = "_added-"  # and a number: how many results were added up to there
+# In the folder of a micro-batch: its watermark, which Spark forgets after a while, and how many
+# results were missed before it, as estimated.
+WATERMARK = "_watermark"
+ADDED_BY = "_added-"  # and a number: how many results were added up to there, see `Added`
 TAKEN = ("batch", "change", "upto")  # columns of the results and corrections themselves
 METADATA = "_spark_metadata"  # where it is Spark reads the files that it names, and no others
 FILE_BYTES = 32 << 20  # of packets, for one file
+QUERIES = 100  # whose figures are added to, of those that this process has started
+
+Ends = tuple[float | None, float | None, float | None]  # an estimate and its interval
 
 Path = str | os.PathLike[str]
 
@@ -91,9 +97,15 @@ def read_info(archive: Folders) -> Info | None:
     text = archive.read_text(INFO)
     if text is None:
         return None
+    return decoded(text)
+
+
+def decoded(text: str) -> Info:
+    """Return what was encoded, perhaps by a version that stored metadata beside the types."""
     said = json.loads(text)
     for name in {"within", "keys", "times", "output", "shared", "near"} & {*said}:
         said[name] = tuple(tuple(x) if isinstance(x, list) else x for x in said[name])
+    said["records"] = bare(T.StructType.fromJson(json.loads(said["records"]))).json()
     return Info(**said)
 
 
@@ -142,20 +154,86 @@ def records_type(inputs: tuple[T.StructType, ...], stored: bool = False) -> T.St
     kinds: dict[str, T.DataType] = {"batch": number, "side": number} if stored else {}
     kinds |= {"bucket": number, "place": long, "last": long}
     kinds |= {"alone": number if stored else flag, "left": inputs[0], "right": inputs[1]}
-    return fields_of(kinds).toNullable()
+    kind = bare(fields_of(kinds).toNullable())
+    assert isinstance(kind, T.StructType)
+    return kind
 
 
-def missing(found: dict[str, Any], added: int) -> tuple[float | None, ...]:
-    """Return how many results are owed, and the interval of that, from the figures of a query.
+def bare(kind: T.DataType) -> T.DataType:
+    """Return a type without the metadata of its fields, in which Spark keeps a delay, for example.
 
-    These tell of all that was missed since it first started, of which some were `added` since.
+    >>> field = T.StructField("a", T.LongType(), metadata={"spark.watermarkDelayMs": 1000})
+    >>> bare(T.ArrayType(T.StructType([field]))).elementType["a"].metadata
+    {}
+    """
+    if isinstance(kind, T.StructType):
+        fields = (T.StructField(each.name, bare(each.dataType), each.nullable) for each in kind)
+        return T.StructType([*fields])
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(bare(kind.elementType), kind.containsNull)
+    if isinstance(kind, T.MapType):
+        return T.MapType(bare(kind.keyType), bare(kind.valueType), kind.valueContainsNull)
+    return kind
 
-    >>> missing({"matches": 80, "recall": 0.8, "recall_low": 0.5, "recall_high": 1.0}, 5)
-    (15.0, 0.0, 75.0)
+
+def parts_of(kind: T.DataType) -> Iterator[T.DataType]:
+    """Return a type and all that it is made of."""
+    yield kind
+    inner: list[T.DataType] = []
+    if isinstance(kind, T.StructType):
+        inner = [each.dataType for each in kind]
+    elif isinstance(kind, T.ArrayType):
+        inner = [kind.elementType]
+    elif isinstance(kind, T.MapType):
+        inner = [kind.keyType, kind.valueType]
+    for each in inner:
+        yield from parts_of(each)
+
+
+def missed(found: Mapping[str, Any]) -> Ends:
+    """Return how many results were missed since a query first started, and the interval of that.
+
+    >>> missed({"matches": 80, "recall": 0.8, "recall_low": 0.5, "recall_high": 1.0})
+    (20.0, 0.0, 80.0)
     """
     matches = found["matches"]
     shares = (found[f"recall{end}"] for end in ("", "_high", "_low"))
-    return tuple(max(0.0, matches / share - matches - added) if share else None for share in shares)
+    value, low, high = (matches / share - matches if share else None for share in shares)
+    return value, low, high
+
+
+@dataclass(frozen=True)
+class Added:
+    """What reconciling has done so far."""
+
+    results: int = 0  # corrected: added, or in an anti join taken away
+    missed: Ends = (None, None, None)  # in all up to there, as estimated then; None: not known
+
+    def encode(self) -> str:
+        """Return this as text."""
+        return json.dumps(asdict(self))
+
+    def owed(self, now: Ends) -> Ends:
+        """Return how many results are owed by what was missed up to `now`, as it is estimated.
+
+        That is by how much the estimate has grown, if it is known what it was: what was corrected
+        is not estimated, so that the difference of both would never be nothing.
+
+        >>> Added(17, (20.0, 10.0, 30.0)).owed((25.0, 12.0, 40.0))
+        (5.0, 2.0, 10.0)
+        >>> Added(17).owed((25.0, 12.0, None))
+        (8.0, 0.0, None)
+        """
+        before = (self.results,) * 3 if None in self.missed else self.missed
+        value, *ends = (
+            None if one is None or other is None else max(0.0, one - other)
+            for one, other in zip(now, before, strict=True)
+        )
+        known = [each for each in (value, *ends) if each is not None]
+        low, high = (
+            None if each is None else end(known) for each, end in zip(ends, (min, max), strict=True)
+        )
+        return value, low, high
 
 
 @dataclass
@@ -165,7 +243,8 @@ class Debt:
     inputs: bool  # whether the archive is the inputs: then the last time counts that it was done
     owed: dict[int, tuple[int, float]] = field(default_factory=dict)  # micro-batch: bytes, when
     oldest: float | None = None  # when the oldest of them was written, in seconds since 1970
-    added: int = 0  # results, by reconciling so far
+    added: Added = Added()
+    query: StreamingQuery | None = None
 
     def look(self, archive: Folders) -> None:
         """Look at the archive, which may have been reconciled meanwhile: that takes the oldest."""
@@ -188,18 +267,29 @@ class Debt:
             others[number] = archive.size(f"batch-{number}"), time.time()
         self.owed = others  # as a whole: a listener may read it meanwhile
 
+    def missed_so_far(self) -> Ends:
+        """Return how many results were missed before this micro-batch, as the query tells."""
+        progress = None if self.query is None else self.query.lastProgress
+        found = figures_of(progress, JOIN) if progress else None
+        return missed(found) if found else (None, None, None)
+
     def figures(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return what `metrics` and the monitor tell of it, beside the figures of the query."""
-        pairs = zip(("", "_low", "_high"), missing(found, self.added), strict=True)
+        is_none = not self.inputs and not self.owed
+        ends = (0.0,) * 3 if is_none else self.added.owed(missed(found))
+        pairs = zip(("", "_low", "_high"), ends, strict=True)
         age = None if self.oldest is None else max(0.0, time.time() - self.oldest)
         told = {f"owed_pairs{end}": each for end, each in pairs}
         size = sum(size for size, _ in self.owed.values())
         return told | {"owed_bytes": size, "owed_seconds": age}
 
 
-def added_upto(archive: Folders, done: int) -> int:
-    """Return how many results reconciling has added up to where it is done."""
-    return int(archive.read_text(f"{ADDED_BY}{done}") or 0)
+def added_upto(archive: Folders, done: int) -> Added:
+    """Return what reconciling has done up to where it is done."""
+    said = json.loads(archive.read_text(f"{ADDED_BY}{done}") or "0")
+    if isinstance(said, int):  # as it once was
+        return Added(said)
+    return Added(said["results"], tuple(said["missed"]))
 
 
 @dataclass(frozen=True)
@@ -244,7 +334,7 @@ class Sink:
                     }
                 )
                 time = watermark_of(Folders(packets.sparkSession, self.info.checkpoint), number)
-                beside = {WATERMARK: str(time)}
+                beside = {WATERMARK: f"{time} {json.dumps(self.debt.missed_so_far())}"}
                 archive.publish(rows, f"batch-{number}", beside, **COMPACT)
             else:
                 archive.discard(f"batch-{number}")  # of an attempt that evicted more
@@ -311,7 +401,11 @@ def write(
     query = query.queryName(name) if name else query
     debt.look(kept)
     started = (query.trigger(**trigger) if trigger else query).start()  # type: ignore[arg-type]
+    debt.query = started
+    ADDED.pop(str(started.id), None)
     ADDED[str(started.id)] = debt.figures
+    for old in [*ADDED][:-QUERIES]:
+        ADDED.pop(old, None)
     return started
 
 
@@ -352,12 +446,14 @@ def _check(info: Info, archive: Folders, results: Folders, checkpoint: Folders) 
             f"the results have a column {taken[0]!r}, which is how write calls one of its own "
             f"({', '.join(TAKEN)}); rename it before the join"
         )
-    maps = [each.name for each in info.columns if "map<" in each.dataType.simpleString()]
-    if info.inputs and maps:
-        raise BadInput(
-            f"archive='inputs' compares results, and column {maps[0]!r} holds a map, which Spark "
-            "cannot compare; drop it before the join, or pass a folder as archive="
-        )
+    for each in info.columns if info.inputs else ():
+        for part in parts_of(each.dataType):
+            if isinstance(part, (T.MapType, T.VariantType)):
+                raise BadInput(
+                    f"archive='inputs' compares results, and column {each.name!r} holds a "
+                    f"{part.typeName()}, which Spark cannot compare; drop it before the join, or "
+                    "pass a folder as archive="
+                )
     if read_info(archive) is None:
         for folder, what in ((archive, "archive"), (results, "results")):
             there = [name for name, _ in folder.names() if name[0] not in "_." or name == METADATA]
@@ -373,7 +469,7 @@ def _check(info: Info, archive: Folders, results: Folders, checkpoint: Folders) 
             )
     for ask in (Folders.read_text, Folders.claim):  # others may claim them at the same time
         for folder, name in ((checkpoint, OWNER), (results, OWNER), (archive, INFO)):
-            if ask(folder, name, info.encode()) != info.encode():
+            if decoded(ask(folder, name, info.encode()) or "") != info:
                 raise BadState(
                     f"{folder.root} belongs to another join, or to one with another archive, other "
                     "results or another checkpoint; pass the same ones, or another folder"

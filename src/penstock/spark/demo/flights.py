@@ -23,7 +23,7 @@ from rich import box
 from ...extras import nycflights_folder
 from ...kernel.durations import microseconds
 from ..join import join
-from ..quiet import SHORT, quiet_session, telling
+from ..quiet import SHORT, quiet_session, status_line
 
 DEPARTURES, LANDINGS = "departures", "landings"
 SCHEMA = "carrier string, dest string, flight long, at timestamp"
@@ -39,7 +39,7 @@ INK, GREY = "#1d1d1f", "#5f6368"
 LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "title_style": "bold"}  # of tables
 
 Written = TypeVar("Written")
-Doing = Callable[[str], None]  # told what is done next
+Doing = Callable[[str], None]  # shows what is done next
 Report = dict[str, Any]  # plain values, as JSON has them
 
 
@@ -108,10 +108,10 @@ def show_live(
     """Return the report of a demonstration in a session and a folder of its own.
 
     write: writes what is to be shown into the folder, which lasts as long; `what` names this.
-    show: makes the report, and tells what it is doing.
+    show: makes the report, and shows what it is doing.
     """
     began = time.perf_counter()
-    with telling() as doing, tempfile.TemporaryDirectory(prefix="penstock-demo-") as name:
+    with status_line() as doing, tempfile.TemporaryDirectory(prefix="penstock-demo-") as name:
         doing(what)
         written = write(Path(name))
         doing("starting Spark")

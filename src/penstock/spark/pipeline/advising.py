@@ -19,14 +19,16 @@ from .pipeline import Pipeline
 WINDOWS = 5  # that a sample of an endless source spans: in the first of them memories fill
 MOST = 2_000_000  # rows of a sample that is generated
 USUAL = 100_000  # of one without a window
+HOUR = 3_600_000_000  # microseconds of a topic that are read without a window
 
 
 def advised(pipeline: Pipeline, spark: Any) -> Advice:
     """Return which policy and budget suit what the sources hold already.
 
-    Files are read as they are; of Kafka what came during the last five windows. What the rate
-    source would give is generated. The advisor replays windows of the same span to both sides: of
-    `within = [low, high]` it takes the wider end, and the advice says so.
+    Files are read as they are; of Kafka what came during the last five windows, or the last hour
+    where there is no window. What the rate source would give is generated. The advisor replays
+    windows of the same span to both sides: of `within = [low, high]` it takes the wider end, and
+    the advice says so.
     """
     given = pipeline.options
     if pipeline.name == "thin":
@@ -86,8 +88,9 @@ def _sample(pipeline: Pipeline, spark: Any, name: str, within: int | None) -> Da
     with pipeline.reading(name):
         if given["format"] == RATE:
             return _generated(spark, given, within)
-        if given["format"] == KAFKA and within is not None:
-            since = int(time.time() * 1000) - WINDOWS * within // 1000
+        if given["format"] == KAFKA:
+            span = HOUR if within is None else WINDOWS * within
+            since = int(time.time() * 1000) - span // 1000
             recent = {"startingTimestamp": since, "startingOffsetsByTimestampStrategy": "latest"}
             given = given | recent
         frame = connectors.read(spark, given, batch=True)

@@ -1,23 +1,23 @@
 """Follow a query until it ends, or end it after the micro-batch that runs."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from ...errors import PenstockError
 from ...terminal import short
 from ..metrics import KINDS, LookupMetrics, Metrics, read
-from ..observe import cause, figures_of, ran_batch
+from ..observe import LOST, cause, figures_of, ran_batch
 
 PAUSE = 0.25  # seconds between looks at a query
 SOON = 0.02  # once it is to end
 
-Told = Callable[[Any], None]
 
-
-def drive(query: Any, ending: Callable[[], bool], told: Told) -> None:
-    """Wait for a query, and tell of each progress report of a micro-batch that ran.
+def drive(query: Any, ending: Callable[[], bool], show: Callable[[Any], None]) -> None:
+    """Wait for a query, and show the progress report of each micro-batch that ran.
 
     When `ending` says so, the query stops after its micro-batch. Spark itself only knows how to
     interrupt: so the end of the micro-batch is awaited first. If the next one has just begun it is
@@ -34,7 +34,7 @@ def drive(query: Any, ending: Callable[[], bool], told: Told) -> None:
         for progress in query.recentProgress if between else [last]:
             if progress["batchId"] > seen and ran_batch(progress):
                 seen = progress["batchId"]
-                told(progress)
+                show(progress)
 
     try:
         while not query.awaitTermination(SOON if ending() else PAUSE):
@@ -44,13 +44,19 @@ def drive(query: Any, ending: Callable[[], bool], told: Told) -> None:
                 if asked != (seen,) or not query.status["isTriggerActive"]:
                     break
         look()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise PenstockError(f"the query failed: {cause(str(error))}") from error
+    except LOST as error:
+        raise PenstockError(
+            "the query failed: Java, which runs Spark, has ended; if the system killed it for its "
+            "memory, give the machine more or Spark less, as driver.memory in [spark]"
+        ) from error
     finally:
-        query.stop()
+        with suppress(*LOST):
+            query.stop()
 
 
-COLUMNS = {  # what is told of an operator after each micro-batch
+COLUMNS = {  # what is shown of an operator after each micro-batch
     "join": ("results", "held", "lost", "late", "recall"),
     "lookup": ("hits", "found", "calls", "held", "without"),
     "thin": ("sent", "kept", "keys", "late", ""),
@@ -59,8 +65,8 @@ COLUMNS = {  # what is told of an operator after each micro-batch
 
 def cells_of(progress: Mapping[str, Any]) -> list[str]:
     """Return the figures of a report, in the order of `COLUMNS`; empty if it has none."""
-    told = {name: figures_of(progress, name) for name in KINDS}
-    found = next((read(n, f, progress["batchId"]) for n, f in told.items() if f), None)
+    observed = {name: figures_of(progress, name) for name in KINDS}
+    found = next((read(n, f, progress["batchId"]) for n, f in observed.items() if f), None)
     if found is None:
         return []
     if isinstance(found, Metrics):

@@ -95,8 +95,8 @@ class Counts(NamedTuple):
     gone: Any  # rows evicted or rejected
 
 
-class Floats:
-    """Arithmetic on plain numbers. `spark.figures.Columns` is the same for columns of Spark."""
+class FloatMath:
+    """Arithmetic on plain numbers. `spark.figures.ColumnMath` is the same for columns of Spark."""
 
     exp, sqrt = math.exp, math.sqrt
 
@@ -117,7 +117,7 @@ class Floats:
 def estimate(sums: dict[str, float], matches: float, gone: float) -> Recall:
     """Return the recall, given the results found and the rows evicted or rejected."""
     counts = Counts._make([matches, *(sums[name] for name in SUMS), gone])
-    return Recall(*(part(Floats, counts) for part in (value, low, high)))
+    return Recall(*(part(FloatMath, counts) for part in (value, low, high)))
 
 
 # Each in numbers of any kind: `maths` calculates with them. Where no row was evicted or rejected,

@@ -1,13 +1,13 @@
 """How much was lost by a join of three or more: an exact join of a sample of the keys beside it.
 
-Keys are sampled by a hash, so that all tuples of a sampled key are in the sample. The shadow
+Keys are sampled by a hash, so that all tuples of a sampled key are in the sample. The watch
 keeps key, side and time only, and keeps all of them for as long as they live. What it finds in
 the sample is what there was to find; what the join itself found of it tells how much was lost.
 Sampled keys fall into groups, whose spread tells how far the sample may be off.
 
-At a restart the share of keys can become smaller, and the shadow goes on with some of its keys. A
+At a restart the share of keys can become smaller, and the watch goes on with some of its keys. A
 larger share is not taken: what the join had lost of the other keys is not known. Without a budget
-the shadow goes on, since rows lost before still lose results.
+the watch goes on, since rows lost before still lose results.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def groups_of(keys: np.ndarray, share: float) -> np.ndarray:
     return np.where(chosen, (word % np.uint64(GROUPS)).astype(np.int64), -1)
 
 
-class KeyShadow:
+class KeyWatch:
     """The exact join of the sampled keys of one bucket."""
 
     def __init__(self, plan: JoinPlan):

@@ -24,7 +24,7 @@ from .watched import Arrived, Chances, WatchedRows, begun, pick, renumbered, tog
 CANDIDATES = 1 << 20  # of the partners of watched rows in a band join, compared at a time
 
 
-class PairShadow:
+class PairWatch:
     """The watched rows of one bucket, and what became of them."""
 
     def __init__(self, plan: JoinPlan, number: int):

@@ -122,6 +122,18 @@ def relaxed(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def first_row(table: pa.Table) -> list[Any]:
+    """Return the values of the first row as Python has them, times in UTC.
+
+    Spark takes zones that Python does not know. A date that Python has not is an OverflowError.
+
+    >>> str(*first_row(pa.table({"t": pa.array([0], pa.timestamp("us", "GMT+01:00"))})))
+    '1970-01-01 00:00:00+00:00'
+    """
+    one = table.slice(0, 1)
+    return [column.cast(relaxed(column.type))[0].as_py() for column in one.columns]
+
+
 def _relaxed_field(field: pa.Field) -> pa.Field:
     return field.with_type(relaxed(field.type)).with_nullable(True)
 

@@ -75,7 +75,7 @@ class Bucket:
         raise NotImplementedError
 
     def finish(self) -> Iterator[Packet]:
-        """Return the packets of what is left to tell when a batch ends."""
+        """Return the packets of what is left when a batch ends."""
         return iter(())
 
     def replay(self, batch: MicroBatch) -> None:
@@ -106,5 +106,5 @@ class Bucket:
         raise NotImplementedError
 
     def hottest(self) -> str | None:
-        """Return what a person is told of this bucket's keys, as JSON."""
+        """Return what is shown of this bucket's keys, as JSON."""
         return None

@@ -27,19 +27,19 @@ from ...profile.lossy import LossyCounter
 from ..frames import Input
 from ..plan import JoinPlan
 from ..recall.estimate import SUMS, no_sums
-from ..recall.keys import KeyShadow
-from ..recall.pairs import PairShadow
+from ..recall.keys import KeyWatch
+from ..recall.pairs import PairWatch
 from ..recall.watched import FIRST_BYTES, UNLIMITED, Arrived
 from .archiver import CELL, Archiver, Records, archive_bytes, row_bytes
-from .arrow import as_microseconds, concatenated, gathered, plain_numbers
+from .arrow import as_microseconds, concatenated, first_row, gathered, plain_numbers
 from .bucket import Bucket, MicroBatch, Packet
 from .results import Absent, Results, gather
 from .segments import LARGEST_BYTES, SEGMENT, Segments, make_segment, should_rebuild
-from .sharing import TOLD, Share
+from .sharing import NAMED, Share
 from .store import Stored
 
 HOT = 0.005  # the share of the rows that a key has which the figures of a query name
-LONGEST = 100  # characters of a key that are told
+LONGEST = 100  # characters of a key that are reported
 PAIRS_ERROR = 0.001  # of the share of the pairs that a key makes
 ANOTHER = np.int64(0x5851F42D4C957F2D)  # takes the keys of one join away from those of another
 SLACK = 1_000  # microseconds for which Spark's own join holds a row after its last moment
@@ -65,7 +65,7 @@ def counter_names(streams: int) -> list[str]:
     names = [f"{name}_{stream}" for name in COUNTED for stream in range(streams)]
     names += ["no_time", "held", "bytes", "share"]
     # Of results, then of the rows of each stream.
-    names += ["matched", *(f"shadow_{each}" for each in SUMS), "gone"]
+    names += ["matched", *(f"watch_{each}" for each in SUMS), "gone"]
     for stream in range(streams):
         names += [f"rows_{each}_{stream}" for each in ESTIMATED]
     return names + census.names(JOINING)
@@ -96,7 +96,7 @@ class JoinBucket(Bucket):
         self.allowed = None if plan.budget is None else _part(plan, number)
         self.totals = {"no_time": 0.0, "matched": 0.0}
         self.rows = [Segments() for _ in plan.inputs]  # by stream
-        self.shadow: PairShadow | KeyShadow | None = None
+        self.watch: PairWatch | KeyWatch | None = None
         self.pairs = LossyCounter(PAIRS_ERROR)  # results by key, under a budget
         self.names: dict[tuple[int, int], str] = {}  # of frequent keys, by join and key
         # Microseconds: rows up to it come too late. Spark's watermark begins in 1970.
@@ -106,7 +106,7 @@ class JoinBucket(Bucket):
             self.join = make_join(plan, number)
             self.join.late_until = self.watermark
             if plan.budget is not None:
-                self.shadow = make_shadow(plan, number)
+                self.watch = make_watch(plan, number)
         self.open(state)
 
     def resume(self, stored: Stored) -> None:
@@ -138,11 +138,11 @@ class JoinBucket(Bucket):
         self.totals = dict(stored.totals)
         pairs = stored.part("pairs.")
         self.pairs = LossyCounter.restore(pairs) if pairs else self.pairs
-        self._resume_shadow(stored.part("shadow."), saved)
+        self._resume_watch(stored.part("shadow."), saved)
         if self.share is None:
             self._fit()
-        if self.shadow is not None:
-            self.shadow.forget(self._late_until, self._gone())
+        if self.watch is not None:
+            self.watch.forget(self._late_until, self._gone())
 
     def _load_rows(
         self,
@@ -175,18 +175,18 @@ class JoinBucket(Bucket):
         """Return the bytes of rows whose payloads take so many."""
         return np.maximum(1, payload + row_bytes(self.plan))
 
-    def _resume_shadow(self, shadow: dict[str, np.ndarray], saved: dict[str, np.ndarray]) -> None:
+    def _resume_watch(self, watch: dict[str, np.ndarray], saved: dict[str, np.ndarray]) -> None:
         """Go on estimating, which begins with the first budget and then never ends."""
-        if self.plan.budget is None and not shadow:
+        if self.plan.budget is None and not watch:
             return
-        self.shadow = make_shadow(self.plan, self.number)
+        self.watch = make_watch(self.plan, self.number)
         stream, time = saved["held.stream"].astype(np.int64), saved["held.time"]
         rows = np.argsort(np.argsort(stream, kind="stable"), kind="stable")  # stream by stream
         key = saved["held.key"][:, 0] if self.band is None else saved["held.key"]
         held = Arrived(stream, key, time, rows)
         matched = np.unpackbits(saved["matched"], count=len(time)).astype(bool)
         evicted_now = len(time) - self.join.held
-        self.shadow.resume(shadow, held, matched, self._gone() - evicted_now)
+        self.watch.resume(watch, held, matched, self._gone() - evicted_now)
 
     def _gone(self) -> int:
         """Return how many rows were evicted or rejected so far."""
@@ -223,21 +223,21 @@ class JoinBucket(Bucket):
         """Return the packets of rows that left: results without a partner, and for the archive."""
         yield from self._departed(self.join.departed())
         if self.archiver is not None:
-            told = self.join.departures()
-            for side, records, whole in self.archiver.written(told, came, self.rows):
+            gone = self.join.departures()
+            for side, records, whole in self.archiver.written(gone, came, self.rows):
                 if not self.silent:
                     held = self.rows[side]
                     yield from self.archiver.packets(self.plan, side, held, records, whole)
-        if self.shadow is not None:
-            self.shadow.forget(self._late_until, self._gone())
+        if self.watch is not None:
+            self.watch.forget(self._late_until, self._gone())
 
     def _note_matches(self, part: Results) -> None:
         """Count results, and show them to what estimates recall."""
         self.totals["matched"] += len(part.rows)
-        if self.shadow is not None:
+        if self.watch is not None:
             first = self.plan.joins[part.join][0][0]
             keys = self.rows[first].values("key", part.rows[:, 0])
-            self.shadow.found(part.join, part.rows, keys)
+            self.watch.found(part.join, part.rows, keys)
             if self.plan.inputs[first].keys:
                 self.pairs.push(keys + part.join * ANOTHER)  # of another join: another key
 
@@ -262,8 +262,10 @@ class JoinBucket(Bucket):
         if watermark is None:
             return
         self.watermark = self.join.late_until = watermark
-        # With a budget the engine expires rows as others come, unless these are waited for.
-        if self.plan.budget is None or self.plan.how not in (INNER, SEMI):
+        # With a budget the engine expires rows as others come, unless these are waited for, or what
+        # became of them: a semi join corrects a row that is alone (see `reconcile`).
+        how, archived = self.plan.how, self.plan.archived
+        if self.plan.budget is None or (how != INNER and (how != SEMI or archived)):
             self._expire(watermark - self._slack + 1)
 
     def _expire(self, before: int) -> None:
@@ -305,9 +307,9 @@ class JoinBucket(Bucket):
     @property
     def _watching_bytes(self) -> int:
         """What the estimate of recall takes of a budget in bytes, beside what it begins with."""
-        if self.shadow is None or not self.plan.in_bytes:
+        if self.watch is None or not self.plan.in_bytes:
             return 0
-        return max(0, self.shadow.nbytes + archive_bytes(self.plan) - watch_bytes(self.plan))
+        return max(0, self.watch.nbytes + archive_bytes(self.plan) - watch_bytes(self.plan))
 
     def _results(self, batch: MicroBatch) -> Iterator[Results]:
         """Push the new rows, and return the results in parts as they are found."""
@@ -315,11 +317,11 @@ class JoinBucket(Bucket):
         new = self._read(batch)
         key = new.key if self.band is None else self.band.keys(new.key, new.value)
         stream, time, null = new.stream, new.time, new.null | new.timeless
-        if self.shadow is not None:
+        if self.watch is not None:
             late = self._late_until
             rows = np.flatnonzero(~null if late is None else ~null & (time > late))
             taken = Arrived(stream[rows], key[rows], time[rows], rows + first)
-            self.shadow.take(first, time, taken)
+            self.watch.take(first, time, taken)
         self._expire_ahead(batch.watermark, time[~null] if null.any() else time)
         parts = self.join.push_parts(
             stream,
@@ -401,16 +403,16 @@ class JoinBucket(Bucket):
             mine = old[stream == number]
             held.rebuild(mine, first)
             first += len(mine)
-        if self.shadow is not None:
+        if self.watch is not None:
             order = np.argsort(old)
-            self.shadow.renumber(old[order], new[order])
+            self.watch.renumber(old[order], new[order])
 
     def hottest(self) -> str | None:
-        """Return what a person is told of this bucket's keys, as JSON: the frequent ones with their
+        """Return what is shown of this bucket's keys, as JSON: the frequent ones with their
         share of the rows, and the most results that a key has."""
-        if self.shadow is None:
+        if self.watch is None:
             return None
-        pairs = self.pairs.most(TOLD).lowest.tolist()
+        pairs = self.pairs.most(NAMED).lowest.tolist()
         return json.dumps({"hottest": self._frequent(), "pairs": pairs})
 
     def _frequent(self) -> list[dict[str, str | float]]:
@@ -440,17 +442,17 @@ class JoinBucket(Bucket):
                 here = np.flatnonzero(part.columns["key"] == key)
                 if len(here):
                     named = [name for name in source.keys if source.is_payload(name)]
-                    values = (part.payload.column(name)[int(here[-1])] for name in named)
+                    row = part.payload.select(named).slice(int(here[-1]), 1)
                     with suppress(OverflowError, ValueError):
-                        return ", ".join(str(value.as_py())[:LONGEST] for value in values)
+                        return ", ".join(str(value)[:LONGEST] for value in first_row(row))
         return ""
 
     def stored(self) -> Stored:
         """Return all that the bucket remembers; only rows that are held are among it."""
         self._rebuild()
         arrays = prefixed("join.", self.join.save(copy=False))
-        if self.shadow is not None:
-            arrays |= prefixed("shadow.", self.shadow.save())
+        if self.watch is not None:
+            arrays |= prefixed("shadow.", self.watch.save())
             arrays |= prefixed("pairs.", self.pairs.save())
         if self.share is not None:
             arrays |= prefixed("ledger.", self.share.save())
@@ -476,9 +478,9 @@ class JoinBucket(Bucket):
         used = self.join.used + watch_bytes(self.plan) + self._watching_bytes
         report["bytes"] = float(used if self.plan.in_bytes else state_bytes)
         sums, of_rows = no_sums(), [no_sums()] * len(self.plan.inputs)
-        if self.shadow is not None:
-            sums, of_rows = told_sums(self.plan, self.shadow)
-        report |= {f"shadow_{name}": value for name, value in sums.items()}
+        if self.watch is not None:
+            sums, of_rows = sums_of(self.plan, self.watch)
+        report |= {f"watch_{name}": value for name, value in sums.items()}
         report["gone"] = gone = float(self._gone())
         report |= {
             f"rows_{name}_{stream}": value
@@ -488,15 +490,15 @@ class JoinBucket(Bucket):
         return report | census.counters(self.join, JOINING)
 
 
-def told_sums(
-    plan: JoinPlan, shadow: PairShadow | KeyShadow
+def sums_of(
+    plan: JoinPlan, watch: PairWatch | KeyWatch
 ) -> tuple[dict[str, float], list[dict[str, float]]]:
     """Return what the estimates of recall need, of results and of the rows of each stream.
 
     Where a left row has one partner, results are left rows, and what right rows would have found
     depends on all the others. With one partner for all of them so do the results.
     """
-    of_rows = shadow.row_sums()
+    of_rows = watch.row_sums()
     unknown = no_sums() | {"blind": 1.0}
     if plan.near is not None:  # which rows found none of several partners is not followed
         of_rows = [unknown, unknown]
@@ -504,7 +506,7 @@ def told_sums(
         return unknown, [unknown, unknown]
     if plan.match == FIRST or plan.how in (SEMI, ANTI):
         return of_rows[0], [of_rows[0], unknown]
-    return shadow.sums(), of_rows
+    return watch.sums(), of_rows
 
 
 def _part(plan: JoinPlan, number: int) -> int:
@@ -541,10 +543,10 @@ def fixed_bytes(plan: JoinPlan) -> int:
     return make_join(plan, 0).footprint.fixed + watch_bytes(plan) if plan.in_bytes else 0
 
 
-def make_shadow(plan: JoinPlan, number: int) -> PairShadow | KeyShadow:
+def make_watch(plan: JoinPlan, number: int) -> PairWatch | KeyWatch:
     """Return what estimates the recall of a bucket."""
     pairs = all(len(join) == 2 for join in plan.joins)
-    return PairShadow(plan, number) if pairs else KeyShadow(plan)
+    return PairWatch(plan, number) if pairs else KeyWatch(plan)
 
 
 def make_join(plan: JoinPlan, number: int) -> Join:

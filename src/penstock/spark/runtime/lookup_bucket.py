@@ -20,10 +20,10 @@ from ...engine.saved import prefixed
 from ...errors import BadInput
 from ...kernel.policy import CACHING
 from ...relations import Fetcher
-from ...relations.fetching import said
+from ...relations.fetching import distinct, said
 from ..frames import Input
 from ..plan import LookupPlan
-from .arrow import BYTES, ROWS, equal, pieces, row_bytes, to_ipc
+from .arrow import BYTES, ROWS, equal, pieces, relaxed, row_bytes, to_ipc
 from .bucket import Bucket, MicroBatch, Packet
 from .segments import Segments, make_segment, should_rebuild
 from .store import Stored, decode, encode
@@ -90,13 +90,14 @@ class Events(NamedTuple):
 
 
 def read_events(source: Input, table: pa.Table) -> Events:
-    """Return events as they come in packets."""
+    """Return events as they come in packets; times in keys get the zone that was promised, UTC."""
     column = table.column(0).combine_chunks()
     known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
     key = column.drop_null().to_numpy(zero_copy_only=False)
     different, first, number = np.unique(key, return_index=True, return_inverse=True)
-    columns = pa.table({name: _column(source, table, name) for name in source.keys})
-    return Events(table, columns, known, key, different, known[first], number)
+    columns = {name: _column(source, table, name) for name in source.keys}
+    columns = {name: each.cast(relaxed(each.type)) for name, each in columns.items()}
+    return Events(table, pa.table(columns), known, key, different, known[first], number)
 
 
 def _column(source: Input, table: pa.Table, name: str) -> pa.ChunkedArray:
@@ -276,19 +277,17 @@ class LookupBucket(Bucket):
             same &= equal(events.key_columns.column(name).take(pa.array(events.known)), column)
         odd = np.flatnonzero(~same)
         if len(odd):
-            keys = events.key_columns.take(pa.array(events.known[odd])).to_pylist()
-            names = [repr(key) for key in keys]
-            _, first, number = np.unique(names, return_index=True, return_inverse=True)
+            first, number = distinct(events.key_columns.take(pa.array(events.known[odd])))
             row[odd] = self._ask(events, events.known[odd[first]])[number]
         return row
 
     def _refuse_missing(self, events: Events, found: np.ndarray) -> None:
         missing = np.flatnonzero(~found)
         if self.plan.on_missing == "error" and len(missing):
-            key = events.key_columns.slice(int(events.known[missing[0]]), 1).to_pylist()[0]
+            key = said(events.key_columns, int(events.known[missing[0]]))
             raise BadInput(
-                f"{self.plan.source.name} has no row for the key {said(key)}, and {len(missing)} "
-                f"of {len(found)} events here found none; pass on_missing='null' to let them pass"
+                f"{self.plan.source.name} has no row for the key {key}, and {len(missing)} of "
+                f"{len(found)} events here found none; pass on_missing='null' to let them pass"
             )
 
     def _sizes(self, events: Events, at: np.ndarray) -> np.ndarray | None:

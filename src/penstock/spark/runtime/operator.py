@@ -21,7 +21,10 @@ from pyspark.sql import types as T
 from pyspark.util import PythonEvalType
 
 from ...errors import PenstockError
+from ..frames import arrow_schema
 from ..plan import Placed
+from ..session import uses_wide_types
+from .arrow import fitted
 from .bucket import Bucket, MicroBatch, Packet, micro_batch
 from .declared import declared
 from .image import (
@@ -35,8 +38,8 @@ from .image import (
 )
 from .journal import Journal, Version
 from .kernels import Kernels
-from .output import Told, as_pandas, counters_text, output_schema, results
 from .packets import PACKED, end_task
+from .result_rows import Report, as_pandas, counters_text, output_schema, results
 
 MILLISECOND = 1_000  # microseconds
 IMAGES = 256  # buckets that a worker knows images of
@@ -69,9 +72,10 @@ def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
         mode = "EventTime" if work.event_time else "None"
         processor = declared(Processor(work))
         return grouped.transformWithStateInPandas(processor, schema, "append", mode)
+    finish = _stateless(work, arrow_schema(schema, uses_wide_types(packets.sparkSession)))
     if hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
-        return grouped.applyInArrow(_stateless(work), schema)
-    return grouped.applyInArrow(_at_once(_stateless(work)), schema)
+        return grouped.applyInArrow(finish, schema)
+    return grouped.applyInArrow(_at_once(finish), schema)
 
 
 class Processor:
@@ -134,9 +138,8 @@ class Processor:
                 token = journal.commit(bucket, batch, force_base=not journal.is_same)
             else:
                 token = journal.version.token
-            report = bucket.report(journal.version.size)
-            told = Told(counters_text(report, work.counters), bucket.hottest())
-            made = results(last, work.rows, told)
+            counters = counters_text(bucket.report(journal.version.size), work.counters)
+            made = results(last, work.rows, Report(counters, bucket.hottest()))
             if image is not None:
                 _save(image, bucket, token)
             del bucket
@@ -245,8 +248,8 @@ def _warn(folder: Path, error: Exception) -> None:
         )
 
 
-def _stateless(work: Work) -> Callable:
-    """Return the function for `applyInArrow`."""
+def _stateless(work: Work, schema: pa.Schema) -> Callable:
+    """Return the function for `applyInArrow`, which wants exactly these types."""
     numbers = work.plan.numbers
 
     def finish(
@@ -259,9 +262,9 @@ def _stateless(work: Work) -> Callable:
         bucket = work.open_bucket(work.plan, numbers[key[0].as_py()], None)
         del table, rows
         for packet in chain(bucket.advance(batch), bucket.finish()):
-            yield from results(packet, None).to_batches()
-        told = Told(counters_text(bucket.report(0), work.counters))
-        yield from results(NOTHING, None, told).to_batches()
+            yield from fitted(results(packet, None), schema).to_batches()
+        report = Report(counters_text(bucket.report(0), work.counters))
+        yield from fitted(results(NOTHING, None, report), schema).to_batches()
         end_task()
 
     return finish

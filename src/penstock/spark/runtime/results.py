@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import BadInput
+from ...relations.fetching import said
 from ..frames import Input, Output, shared_keys
 from ..plan import JoinPlan
-from .arrow import BYTES, ROWS, equal, pieces, to_ipc
+from .arrow import BYTES, ROWS, equal, pieces, relaxed, to_ipc
 from .bucket import Packet
 from .segments import Segments
 
@@ -101,10 +102,11 @@ def _with_equal_keys(
     if same.all():
         return rows
     if not plan.is_plain:
-        values = [column[int(np.argmin(same))].as_py() for column in keys[0]]
+        columns = [each.cast(relaxed(each.type)) for each in keys[0]]
+        key = said(pa.table(columns, names=list(first.keys)), int(np.argmin(same)))
         raise BadInput(
-            f"another key has the same 64-bit hash as {values!r}, so that this join cannot tell "
-            "which rows have no partner; number the keys and join on the numbers"
+            f"another key has the same 64-bit hash as {key}, so that this join cannot tell which "
+            "rows have no partner; number the keys and join on the numbers"
         )
     return rows[same]
 

@@ -18,7 +18,7 @@ from ..plan import JoinPlan
 from .labels import bucket_of
 
 STEPS = 8  # that a worker remembers; more than one query may run in it
-TOLD = 10  # keys that the figures of a query name
+NAMED = 10  # keys that the figures of a query name
 
 
 class LedgerTerms(NamedTuple):
@@ -39,7 +39,7 @@ class LedgerTerms(NamedTuple):
         return made
 
 
-class Step(NamedTuple):
+class LedgerStep(NamedTuple):
     """A ledger after a micro-batch, and what buckets want to know of it."""
 
     state: bytes
@@ -49,14 +49,14 @@ class Step(NamedTuple):
 
 
 @functools.lru_cache(STEPS)
-def advanced(terms: LedgerTerms, state: bytes | None, digests: tuple[bytes, ...]) -> Step:
+def advanced(terms: LedgerTerms, state: bytes | None, digests: tuple[bytes, ...]) -> LedgerStep:
     """Return the ledger after a micro-batch with these digests."""
     ledger = terms.ledger(state)
     shares = ledger.take([decode(each) for each in digests])
-    found = ledger.hottest(TOLD)
+    found = ledger.hottest(NAMED)
     place = bucket_of(np.array([key for _, key, _ in found], np.int64), terms.buckets)
     hottest = tuple((*each, at) for each, at in zip(found, place.tolist(), strict=True))
-    return Step(ledger.encode(), ledger.during, shares, hottest)
+    return LedgerStep(ledger.encode(), ledger.during, shares, hottest)
 
 
 class Share:

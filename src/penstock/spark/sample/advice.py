@@ -57,6 +57,8 @@ def advise(
     share of the events.
 
     Parameters:
+        left: the batch frame of one side of a join; the events of a cache.
+        right: the batch frame of the other side; none for a cache.
         on: as for `join`.
         time: as for `join`.
         within: as for `join`.

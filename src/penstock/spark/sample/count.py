@@ -1,7 +1,7 @@
 """Frequent keys of a batch DataFrame: a lossy counter per partition, merged after a tiny shuffle.
 
-Every partition sends one row: its counts, and one real key for each of them. A counter tells keys
-apart by 64 bits: a whole number stands for itself, anything else for its hash.
+Every partition sends one row: its counts, and one real key for each of them. A counter identifies
+keys by 64 bits: a whole number stands for itself, anything else for its hash.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,12 +29,16 @@ def count(
 ) -> DataFrame:
     """Return the keys that make up at least a share of `support` of the rows, with their counts.
 
-    key: a column or several, of any type that can be grouped by but maps, variants and texts with a
-        collation. Rows where one of them is null are left out, of the number of rows too.
-    support: the share, above epsilon and at most 1.
-    epsilon: counts are wrong by at most this share of the rows; a tenth of the support by default.
+    Parameters:
+        frame: a batch frame.
+        key: a column or several, of any type that can be grouped by but maps, variants and texts
+            with a collation. Rows where one of them is null are left out, of the number of rows
+            too.
+        support: the share, above epsilon and at most 1.
+        epsilon: counts are wrong by at most this share of the rows; a tenth of the support by
+            default.
 
-    The result has the columns of the key; `count` and `lowest`: the key came at least so often;
+    Returns the columns of the key; `count` and `lowest`: the key came at least so often;
     `highest`: and at most so often. No key with that share is left out, and none is returned whose
     share is below support - epsilon. The hashes of two different keys could be equal and their
     counts be added up: with a billion keys, of which a thousand are frequent, the chance of that

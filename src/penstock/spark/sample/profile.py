@@ -72,19 +72,23 @@ def profile(
     checkpoint: str | None = None,
     trigger: Mapping[str, str | bool] | None = None,
 ) -> Profile | ProfileStream:
-    """Return what a stream of keys is like; of a streaming frame, a query that will tell.
+    """Return what a stream of keys is like; of a streaming frame, a query that finds out.
 
-    key: a column or several, of any type that can be grouped by but maps, variants and texts with a
-        collation. Rows where one of them or the time is null are left out, and counted.
-    time: timestamps, dates or numbers. Rows are taken in its order; of a streaming frame batch by
-        batch, so that a row that comes late has its place where it came.
-    h: how many rows the locality model looks back on; None: as many as suffice.
-    seed: decides which keys are sampled.
-    rows: how many rows a sample holds; a frame that has no more is profiled as a whole. The errors
-        fall as its square root. By default 1,000,000, and 250,000 of a streaming frame.
-    checkpoint: of a streaming frame: a folder for the query's checkpoint and the samples. A query
-        that is started again with the same folder goes on where it was.
-    trigger: of a streaming frame: arguments for Spark's `trigger`, such as {"availableNow": True}.
+    Parameters:
+        frame: a batch frame or a streaming one.
+        key: a column or several, of any type that can be grouped by but maps, variants and texts
+            with a collation. Rows where one of them or the time is null are left out, and counted.
+        time: timestamps, dates or numbers. Rows are taken in its order; of a streaming frame batch
+            by batch, so that a row that comes late has its place where it came.
+        h: how many rows the locality model looks back on; None: as many as suffice.
+        seed: decides which keys are sampled.
+        name: what the profile is called in its report.
+        rows: how many rows a sample holds; a frame that has no more is profiled as a whole. The
+            errors fall as its square root. By default 1,000,000, and 250,000 of a streaming frame.
+        checkpoint: of a streaming frame: a folder for the query's checkpoint and the samples. A
+            query that is started again with the same folder goes on where it was.
+        trigger: of a streaming frame: arguments for Spark's `trigger`, such as
+            {"availableNow": True}.
 
     A batch frame is read four times; if it is expensive to make, or random, store it first.
     """
@@ -110,7 +114,14 @@ def profile(
 def saved_profile(
     spark: SparkSession, checkpoint: str, *, h: int | None = None, name: str = "stream"
 ) -> Profile:
-    """Return the profile so far by a query that may run elsewhere, or run no more."""
+    """Return the profile so far by a query that may run elsewhere, or run no more.
+
+    Parameters:
+        spark: the session to read with.
+        checkpoint: the folder that `profile` was given.
+        h: how many rows the locality model looks back on; None: as many as suffice.
+        name: what the profile is called in its report.
+    """
     held = _load(spark, checkpoint)
     if held is None or not held[2].seen:
         raise BadInput(

@@ -1,4 +1,4 @@
-"""Who is held under a key, against dictionaries of lists."""
+"""The slots held under a key, against dictionaries of lists."""
 
 from collections import defaultdict
 
@@ -11,7 +11,7 @@ from penstock.kernel.jit import kernel
 from penstock.kernel.slots import chains, make_held
 from tests.kernel.draws import runs
 
-HANG, UNHANG = range(2)
+INSERT, UNLINK = range(2)
 SLOTS, JOINS, SIDES, LEGS = 6, 2, 3, 2
 NO_SLOT = -2
 KEYS = [0, 5, -1, -(2**63), 2**63 - 1]
@@ -22,7 +22,7 @@ def drive(index, ops, newest):
     """After each operation: the newest slot of its side and key; NO_SLOT without an entry."""
     for i in range(len(ops)):
         join, side, leg, key, slot = ops[i, 1], ops[i, 2], ops[i, 3], ops[i, 4], ops[i, 5]
-        if ops[i, 0] == HANG:
+        if ops[i, 0] == INSERT:
             slots.link(index, join, side, leg, key, slot)
         else:
             slots.unlink(index, join, side, leg, slot)
@@ -59,11 +59,11 @@ def test_lists_by_join_side_and_key(moves):
         if (slot, join) in where:
             side, key = where.pop((slot, join))
             lists[join, side, key].remove(slot)
-            ops.append((UNHANG, join, side, join, key, slot))
+            ops.append((UNLINK, join, side, join, key, slot))
         else:
             where[slot, join] = side, key
             lists[join, side, key].insert(0, slot)
-            ops.append((HANG, join, side, join, key, slot))
+            ops.append((INSERT, join, side, join, key, slot))
         if any(lists[join, each, key] for each in range(SIDES)):
             expected.append(next(iter(lists[join, side, key]), slots.NONE))
         else:

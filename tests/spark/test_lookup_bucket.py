@@ -18,7 +18,7 @@ from penstock.spark.runtime.arrow import BYTES, from_ipc, to_ipc
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.lookup_bucket import EVENTS, LookupBucket
 from tests.compare import cut
-from tests.spark.enrich.plans import Clock, Run, Shop, changes, events, make_plan, rows_of
+from tests.spark.lookup_plans import Clock, Run, Shop, changes, events, make_plan, rows_of
 
 keys = st.lists(st.integers(0, 12), max_size=120)
 
@@ -360,3 +360,36 @@ def test_cached_keys_in_another_time_zone():
     assert outcome.totals["hits"] == 2
     more = odd_events(run.plan, [3], pa.array([30], pa.timestamp("us", "Asia/Tokyo")), [2])
     assert run.take(more).totals["misses"] == 3
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "GMT+01:00"])
+def test_a_time_in_any_zone_beside_another_key(zone):
+    """The relation is asked in UTC, which its columns were promised in."""
+    at, asked = pa.timestamp("us", "UTC"), []
+
+    def relation(keys):
+        asked.append(keys.type.field("at").type)
+        parts = {name: keys.field(name) for name in ("k", "at")}
+        return pa.table(parts | {"name": [f"row {each}" for each in parts["k"].to_pylist()]})
+
+    plan = replace(
+        make_plan(Shop(), on_missing="error"),
+        events=Input(("k", "at"), None, ("k", "at"), ("string", "timestamp")),
+        source=as_source(relation, ("k", "at")),
+        promised=pa.schema([("k", pa.string()), ("at", at), ("name", pa.string())]),
+    )
+    columns = {KEY: [1, 2], "k": ["a", "b"], "at": pa.array([5, 6], pa.timestamp("us", zone))}
+    made = Run(plan).take((EVENTS, to_ipc(pa.table(columns)))).packets
+    assert from_ipc(made[0].rows)["name"].to_pylist() == ["row a", "row b"]
+    assert asked == [at]
+
+
+def test_a_missing_row_of_a_time_in_a_zone_that_python_lacks():
+    shop = as_source(
+        lambda k: pa.table({"k": k.slice(0, 0), "name": pa.array([], "string")}), ("k",)
+    )
+    plan = odd_plan("timestamp", pa.timestamp("us", "UTC"), on_missing="error")
+    keys = pa.array([0], pa.timestamp("us", "UTC+1"))
+    plan = replace(plan, source=shop, promised=plan.promised.set(1, pa.field("name", pa.string())))
+    with pytest.raises(BadInput, match=r"no row for the key k = datetime\.datetime\(1970, 1, 1"):
+        Run(replace(plan, columns=(("name", "name"),))).take(odd_events(plan, [1], keys, [1]))

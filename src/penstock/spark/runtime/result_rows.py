@@ -39,14 +39,14 @@ PLAIN = (
 WIDTH = 25  # characters of a counter in a text of them, the comma after it among them
 
 
-class Told(NamedTuple):
-    """What a bucket tells of itself, once in every micro-batch."""
+class Report(NamedTuple):
+    """What a bucket reports, once in every micro-batch."""
 
     counters: str | None = None
     hottest: str | None = None
 
 
-NOTHING = Told()
+NOTHING = Report()
 
 
 def counters_text(report: dict[str, float], names: Sequence[str]) -> str:
@@ -78,7 +78,7 @@ def _numbered(rows: T.StructType) -> list[T.StructField]:
     return [T.StructField(f"c{place}", f.dataType) for place, f in enumerate(rows.fields)]
 
 
-def results(packet: Packet, rows: T.StructType | None, told: Told = NOTHING) -> pa.Table:
+def results(packet: Packet, rows: T.StructType | None, report: Report = NOTHING) -> pa.Table:
     """Return a packet as the operator gives it out."""
     if rows is None:
         table = pa.table({"packet": pa.array([packet.rows], pa.binary())})
@@ -94,7 +94,7 @@ def results(packet: Packet, rows: T.StructType | None, told: Told = NOTHING) -> 
     else:
         number = pa.repeat(pa.scalar(packet.join, pa.int32()), count)
     table = table.add_column(0, "join", number)
-    for field, text in zip(BESIDE, told, strict=True):
+    for field, text in zip(BESIDE, report, strict=True):
         last = pa.array([text], pa.string())
         column = pa.concat_arrays([pa.nulls(count - 1, pa.string()), last])
         table = table.append_column(field.name, column)

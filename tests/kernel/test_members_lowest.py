@@ -138,7 +138,7 @@ def test_dice_are_thrown_only_where_there_are_too_many(held, draws):
     assert state == rng.state
 
 
-def test_equal_scores_go_by_birth_and_not_by_place():
+def test_equal_scores_are_ordered_by_arrival_and_not_by_place():
     # all score 4 at time 2; the oldest is in the middle
     assert run([(4, 0, 5), (2, 1, 3), (0, 2, 6)], 0, [2])[0] == [(1, 4.0)]
 
@@ -147,7 +147,7 @@ def test_of_as_many_as_are_all_looked_at_the_last_place_is_too():
     assert run([(rank, 0, rank) for rank in range(ALL)], 0, [0])[0] == [(0, 0.0)]
 
 
-def test_of_nobody_nobody_is_lowest():
+def test_an_empty_list_has_no_lowest():
     assert run([], 0, [0])[0] == [(-1, np.inf)]
 
 

@@ -10,9 +10,9 @@ from pyspark.sql import types as T
 from penstock.spark.frames import arrow_schema
 from penstock.spark.runtime.arrow import to_ipc
 from penstock.spark.runtime.bucket import Packet
-from penstock.spark.runtime.output import (
+from penstock.spark.runtime.result_rows import (
     NOTHING,
-    Told,
+    Report,
     as_pandas,
     output_schema,
     plain_rows,
@@ -67,7 +67,7 @@ def test_every_plain_type_arrives_as_it_was():
     if not hasattr(conversion, "PandasToArrowConversion"):
         pytest.skip("this PySpark converts elsewhere; the tests on Spark compare results")
     table = every_type()
-    told = Told("1.0,2.0", "{}")
+    told = Report("1.0,2.0", "{}")
     made = results(Packet(0, to_ipc(table)), plain_rows(EVERY), told)
     got = as_spark_gets_it(as_pandas(made), EVERY)
     assert got.column_names == [field.name for field in output_schema(EVERY).fields]
@@ -79,7 +79,7 @@ def test_every_plain_type_arrives_as_it_was():
 
 
 def test_counters_without_results_are_no_result():
-    made = results(Packet(0, b""), EVERY, Told("3.0"))
+    made = results(Packet(0, b""), EVERY, Report("3.0"))
     assert made["join"].to_pylist() == [None]
     assert made["counters"].to_pylist() == ["3.0"]
     assert results(Packet(0, b""), EVERY, NOTHING)["counters"].to_pylist() == [None]

@@ -1,4 +1,4 @@
-"""Tuples expire in the order of (deadline, birth): compared with sorting."""
+"""Tuples expire in the order of (deadline, arrival): compared with sorting."""
 
 import numpy as np
 from hypothesis import given
@@ -89,7 +89,7 @@ def check(drawn, clocks, ascending):
 
 
 @given(drawn=moves)
-def test_tuples_expire_by_deadline_and_birth(drawn):
+def test_tuples_expire_by_deadline_and_arrival(drawn):
     check(drawn, clocks=1, ascending=False)
 
 
