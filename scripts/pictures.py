@@ -139,24 +139,24 @@ def table(joins: dict) -> str:
         title = f"{batch:,} | {window:,}"
         total = {row["who"]: written(row, joins) for row in rows}
         best = [least(rows, lambda row, part=part: row.get(part)) for part in ("seconds", "memory")]
-        best.append(least(rows, lambda row, total=total: total[row["who"]]))
+        same = OURS not in total or total[OURS]
+        best.append(least(rows, lambda row, total=total: total[row["who"]]) if same else None)
         for row in rows:
             cells = [f"{row['seconds']:.2f}", size(row.get("memory")), size(row.get("written"))]
             if "RocksDB" in row["who"] and row.get("memory"):
                 cells[1] += " and disk"
             empty = empty or "" in cells
             longer = over_long(row, joins)
-            if longer:
-                cells[2] += f" to {size(longer['written'])}"
+            if longer or without_copy(row):
                 notes.append(
-                    f"‡ The larger figure is the mean over {longer['batches']} micro-batches with "
-                    "full copies of Penstock's state and snapshots of RocksDB; the smaller one, "
-                    "over fewer, may have none."
+                    "‡ In so few micro-batches no full copy of Penstock's state may be due, and no "
+                    "snapshot of RocksDB in either join."
                 )
-            elif without_copy(row):
-                notes.append(
-                    "‡ No full copy of Penstock's state was due in these micro-batches: the mean "
-                    "over more of them is larger."
+            if longer:
+                notes[-1] += (
+                    f" Over {longer['batches']} micro-batches, with both, Penstock wrote "
+                    f"{size(longer['written'])} a micro-batch; Spark's joins were not measured "
+                    "over as many."
                 )
             cells = [
                 f"**{cell}**" if row is first else cell
@@ -213,16 +213,14 @@ def over_long(row: dict, joins: dict) -> dict | None:
 
 
 def written(row: dict, joins: dict) -> float | None:
-    """Return the bytes that are written a micro-batch in the long run, if that is known."""
-    longer = over_long(row, joins)
-    if longer:
-        return longer["written"]
-    return None if without_copy(row) else row.get("written")
+    """Return the bytes that are written a micro-batch where they may be compared with Spark's."""
+    alone = over_long(row, joins) or without_copy(row)
+    return None if alone else row.get("written")
 
 
 def claim(joins: dict) -> str:
     """Return what the front page says of speed and of bytes: no more than what was measured."""
-    faster, slower, shares = [], [], []
+    faster, slower, shares = [], [], {}
     for (batch, _), rows in groups(joins).items():
         ours = next((row for row in rows if row["who"] == OURS), None)
         theirs = [row for row in rows if row["who"] != OURS]
@@ -233,7 +231,7 @@ def claim(joins: dict) -> str:
         beside = [row["written"] for row in theirs if row.get("written")]
         mine = written(ours, joins)
         if mine and beside:
-            shares.append(mine / min(beside))
+            shares[batch] = max(mine / min(beside), shares.get(batch, 0))
     if not faster:
         said = "In no case of the table below was it faster than each of Spark's own joins"
     elif not slower:
@@ -247,9 +245,12 @@ def claim(joins: dict) -> str:
         said += "(not in all with " + " and ".join(f"{batch:,}" for batch in dict.fromkeys(slower))
         said += " rows a micro-batch)"
     if shares:
-        most = max(shares)
+        most = max(shares.values())
         much = f"{math.ceil(100 * most)} %" if most < 1 else f"{most:.1f} times"
         said += f", and it wrote at most {much} as much to the checkpoint"
+        if {*shares} < {*faster, *slower}:
+            few = " and ".join(f"{batch:,}" for batch in sorted(shares))
+            said += f" (with {few} rows a micro-batch)"
     return f"{said}. {in_memory(joins)}"
 
 
