@@ -116,7 +116,7 @@ def ours(arrivals: Arriving, policy: str, memory: int) -> dict[str, Any]:
     played = play(arrivals.trace, policy, memory, within=arrivals.within)
     found = {"found": played.results, "seconds": round(time.process_time() - started, 3)}
     if policy == AUTO and played.explained:
-        found |= {name: played.explained[name] for name in ("in_force", "switches", "since")}
+        found |= {name: played.explained.get(name) for name in ("in_force", "switches", "since")}
     return found
 
 

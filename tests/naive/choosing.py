@@ -67,6 +67,7 @@ class Chooser:
         self.history = []  # (rows, results of the engine, {number: results}) of each look
         self.whole, self.real = (0, 0), (0, 0)
         self.funds, self.doubt = RULES.FREE, 1.0
+        self.unproved = False  # whether what is in force took over without evidence
 
     @property
     def in_force(self):
@@ -117,6 +118,7 @@ class Chooser:
         if self.looks == 1 and by_order and self.choice not in by_order:
             if self._is_welcome(by_order[0]):
                 self._take_over(by_order[0])
+                self.unproved = True
                 return True
         if self._is_another_stream(own / came):
             self.history = []
@@ -204,6 +206,8 @@ class Chooser:
             expected = number == self.start and self.share >= 1
             expected |= self.tried[number][0] in BY_ORDER
             sure = RULES.BACK if expected else self.sure
+            if self._is_over() and (number == self.start or self.unproved):
+                sure = 1
             if looks >= RULES.FEWEST and lead > turn + sure * error:
                 worth[number] = lead / base
         if not worth:
@@ -221,10 +225,14 @@ class Chooser:
         self.choice, self.before = choice, self.choice
         self.history = []
         self.switches += 1
+        self.unproved = False
         self.alive = self.alive - {choice} | {self.before}
         if self.share >= 1:
             self.shadows.pop(choice, None)
         self.trial = 0
+
+    def _is_over(self):
+        return self.trial >= RULES.LENGTH or self.funds < -RULES.FREE
 
     def _only_retunes(self, number):
         return self.tried[number][0] == self.in_force[0] and self.in_force[0] in ("gdj", "clock")
@@ -237,7 +245,7 @@ class Chooser:
         else:
             better = ranked[: math.ceil(len(ranked) / 2)]
             kept = {n for n in better if known[n][3] > -RULES.BEHIND * known[n][4]}
-        if self.trial >= RULES.LENGTH or self.funds < -RULES.FREE:
+        if self._is_over():
             kept = set()
         for number in self.alive - kept:
             del self.shadows[number]

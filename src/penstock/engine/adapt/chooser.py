@@ -5,12 +5,13 @@ trial: each has a shadow cache (`shadows.py`), and all are shown the same rows. 
 whenever a part of the rows has come again, what each found is compared with what the incumbent
 found in the same rows. After every `ROUND` looks the worse half of the challengers is dropped, and
 all that are clearly behind; when the last one is dropped too, or after `LENGTH` looks, the trial is
-over. A challenger takes
-over as soon as its lead, over the last `LOOKS` looks, is more than what a change costs, `TURN`
-memories full of the incumbent's results, and `SURE` standard errors; the trial goes on, with the
-policy that was in force among the challengers. A trial begins when the last one is paid for: they
-may cost `FREE` at first, and in the long run `SPEND` of what the engine costs. Looks from before
-the engine's own results clearly changed are forgotten.
+over. A challenger takes over as soon as its lead, over the last `LOOKS` looks, is more than what a
+change costs, `TURN` memories full of the incumbent's results, and `SURE` standard errors; the trial
+goes on, with the policy that was in force among the challengers. When a trial ends undecided, one
+standard error is enough for the policy that `auto` began with, and for any where the one in force
+has no evidence. A trial begins when the last one is paid for: they may cost `FREE` at first, and in
+the long run `SPEND` of what the engine costs. Looks from before the engine's own results clearly
+changed are forgotten.
 
 Where all keys are sampled, it is the engine's own results that count for the incumbent. Where they
 are not, they count against the policy that was in force before: if the engine finds less than that
@@ -208,6 +209,16 @@ class Chooser(Pilot):
         return max(FIRST, min(some, most))
 
     @property
+    def _is_over(self) -> bool:
+        """Whether the trial has taken too long, or cost too much."""
+        return self._trial >= LENGTH or self._funds < -FREE
+
+    @property
+    def _is_unproved(self) -> bool:
+        """Whether the policy in force took over without evidence."""
+        return self.in_force.policy.ordered and not self._beaten[1]
+
+    @property
     def _is_whole(self) -> bool:
         """Whether all keys are sampled: then the engine is the incumbent's shadow cache."""
         return self._sample.share >= 1
@@ -341,11 +352,13 @@ class Chooser(Pilot):
             or (each.policy is here and here.retuned is not None)
             for each in self.candidates
         ]
-        expected = [
-            each.policy.ordered or (self._is_whole and number == self._start)
-            for number, each in enumerate(self.candidates)
-        ]
-        worth = lead > np.where(free, 0.0, turn) + np.where(expected, BACK, self._sure) * error
+        sure = np.full(len(self.candidates), self._sure)
+        for number, each in enumerate(self.candidates):
+            if each.policy.ordered or (self._is_whole and number == self._start):
+                sure[number] = BACK
+        if self._is_over:  # undecided: a challenger is put before what has less to be said for it
+            sure[slice(None) if self._is_unproved else self._start] = 1.0
+        worth = lead > np.where(free, 0.0, turn) + sure * error
         worth &= self._alive & (looks >= FEWEST)
         if not worth.any():
             return False
@@ -382,7 +395,7 @@ class Chooser(Pilot):
         kept = [n for n in ranked[: (len(ranked) + 1) // 2] if lead[n] > -BEHIND * error[n]]
         if len(ranked) == 1:
             kept = [n for n in ranked if lead[n] > error[n]]
-        if self._trial >= LENGTH or self._funds < -FREE:
+        if self._is_over:
             kept = []
         for number in set(ranked) - set(kept):
             self._alive[number] = False
