@@ -135,7 +135,7 @@ def lookup(
         **known,
         **where,
     )
-    plan.engine(plan.buckets - 1).push([], size=[])  # the smallest share must have room for a row
+    plan.engine(plan.buckets - 1)  # the smallest share must have room for a row
     check_checkpoint(session, checkpoint, plan, events.isStreaming)
     return _run(plan, events, changes)
 
