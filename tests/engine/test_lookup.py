@@ -1,14 +1,11 @@
 """Caches beyond hits: rows let go, budgets in bytes, restores with another budget or policy."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.engine import Lookup
-from penstock.engine.saved import pack_header
 from penstock.errors import BadInput
 from penstock.policies import BUILT_IN
 from tests.naive.lookup import NaiveLookup
@@ -170,21 +167,6 @@ def test_another_goal_is_checked():
         Lookup.restore(saved, cost=[])
     with pytest.raises(BadInput, match="needs rows with sizes"):
         Lookup.restore(saved, goal="bytes")
-
-
-def test_a_state_of_before_there_were_goals_goes_on():
-    drawn = np.random.default_rng(5).zipf(1.3, 2000) % 300
-    cache = Lookup("gdsf", 40_000, in_bytes=True)
-    cache.push(drawn[:1000], size=20 + drawn[:1000] % 7 * 90)
-    saved = cache.save()
-    old = {name: array for name, array in saved.items() if name != "held.worth"}
-    header = json.loads(saved["header"].tobytes())
-    del header["options"]["goal"]
-    old |= {"header": pack_header(header), "counts": saved["counts"][:6]}
-    made = [Lookup.restore(each) for each in (saved, old)]
-    hits = [each.push(drawn[1000:], size=20 + drawn[1000:] % 7 * 90).hit for each in made]
-    assert hits[0].tolist() == hits[1].tolist()
-    assert made[0].resident.tolist() == made[1].resident.tolist()
 
 
 def test_a_row_larger_than_the_budget_is_used_and_not_kept():

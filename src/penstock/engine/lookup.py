@@ -268,12 +268,11 @@ class Lookup(Engine):
         given = arguments(header, policy, budget) | ({} if goal is None else {"goal": goal})
         cache = cls(**given)
         cache._refuse_needless(cost)
-        was = header["options"].get("goal", HITS)
-        anew = cost is not None or cache.goal != was
+        anew = cost is not None or cache.goal != header["options"]["goal"]
         same, resized, kept = cache._resume(saved, header, anew)
         if header["capacity"] > cache._capacity:
             cache._grow(header["capacity"])
-        if cache._weighed and (anew or "held.worth" not in saved):
+        if cache._weighed and anew:
             saved = saved | {"held.worth": cache._worths(saved, header["charge"], cost)}
         cache._load(saved, kept, header["charge"])
         if anew:
@@ -292,7 +291,7 @@ class Lookup(Engine):
                 tables.held.at[name][live] = saved[f"held.{name}"]
         if self._weighed:
             tables.held.worth[live] = saved["held.worth"]
-        tables.counts[: len(saved["counts"])] = saved["counts"]  # 0.2.0 counted less
+        tables.counts[:] = saved["counts"]
         if self.in_bytes:  # another policy takes another number of bytes for each row
             tables.held.at["size"][live] += self.footprint.charge - charge
             tables.counts[USED] += (self.footprint.charge - charge) * len(live)

@@ -166,7 +166,7 @@ class LookupBucket(Bucket):
         self.totals |= {name: total for name, total in totals.items() if name not in others}
 
     def _is_worth_the_same(self, before: dict[str, Any]) -> bool:
-        """Tell whether hits are worth what they were; a state of 0.2.0 does not name its goal."""
+        """Tell whether hits are worth what they were; an old state names no goal, which is hits."""
         goal = self.plan.goal
         same = before.get("goal", HITS) == goal
         return same and (goal != COSTS or before.get("cost") == self.plan.cost)
