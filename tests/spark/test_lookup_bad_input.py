@@ -33,7 +33,7 @@ ARGUMENTS = {
     "key twice": ({"on": ["k", "k"]}, "each column once"),
     "budget zero": ({"budget": 0}, "budget must be at least 1 per bucket"),
     "budget below buckets": ({"budget": 3, "buckets": 4}, "budget must be at least 1 per bucket"),
-    "budget below a row": ({"budget": "200 B"}, "bytes with a single row"),
+    "budget below a row": ({"budget": "200 B"}, "budget must be at least"),
     "budget none": ({"budget": None}, "budget must be rows"),
     "budget text": ({"budget": "lots"}, "budget must be rows"),
     "policy unknown": ({"policy": "heep"}, "did you mean 'heeb'"),
@@ -127,7 +127,7 @@ def test_frames(spark, stream, uri):
         (stream, still, "changes= needs streams"),
         (still, stream, "changes= needs streams"),
         (stream, stream.drop("k"), "changes frame has no column 'k'"),
-        (stream, stream.withColumn("k", F.col("k").cast("long")), "one type in all frames"),
+        (stream, stream.withColumn("k", F.col("k").cast("long")), "must have one type, got"),
     ]:
         with pytest.raises(PenstockError, match=said):
             lookup(events, relation, changes=changes, **GOOD)

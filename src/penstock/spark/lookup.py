@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
 from .. import policies
-from ..errors import BadInput
+from ..errors import BadInput, TooSmall
 from ..kernel.durations import microseconds
 from ..kernel.policy import CACHING
 from ..relations import Patience, Relation, RowSource, as_source
@@ -117,7 +117,10 @@ def lookup(
         **known,
         **where,
     )
-    plan.engine(plan.buckets - 1).push([], size=[])  # the smallest share must have room for a row
+    try:  # the smallest share must have room for a row
+        plan.engine(plan.buckets - 1).push([], size=[])
+    except TooSmall as small:
+        raise checks.too_small(budget, plan, small.least) from None
     check_checkpoint(session, checkpoint, plan, events.isStreaming)
     return _run(plan, events, changes)
 
