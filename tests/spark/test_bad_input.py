@@ -1,5 +1,6 @@
 """Every mistake is told before the query starts, by name, with the way out."""
 
+import re
 from dataclasses import fields
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from penstock import PenstockError
+from penstock.errors import BadInput
 from penstock.spark import Metrics, join, join_group, join_many, metrics
 from tests.spark.streams import Files, at
 
