@@ -91,8 +91,10 @@ def test_relations(stream, uri, case):
 
 
 def test_an_unreachable_database(stream, tmp_path):
-    with pytest.raises(PenstockError, match=r"asked once and did not answer.*before the query"):
+    with pytest.raises(PenstockError, match=f"there is no file {tmp_path}/no.db"):
         lookup(stream, Relation(f"sqlite:///{tmp_path}/no.db", table="t", key="id"), **GOOD)
+    with pytest.raises(PenstockError, match=r"asked once and did not answer.*before the query"):
+        lookup(stream, Relation("postgresql://127.0.0.1:1/shop", table="t", key="id"), **GOOD)
     with pytest.raises(PenstockError, match="must begin with one of"):
         lookup(stream, Relation("mysql://db/shop", table="t", key="id"), **GOOD)
 
