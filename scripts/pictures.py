@@ -375,7 +375,7 @@ def filled(page: str, marks: tuple[str, str], made: str) -> str:
 
 
 def pictures(joins: dict, curve: dict) -> dict[str, str]:
-    """Return the pictures by their names. Two stand side by side, or below each other on a phone."""
+    """Return the pictures by their names; two stand side by side, on a phone below each other."""
     made = {}
     for name, colours in (("light", LIGHT), ("dark", DARK)):
         drawn, bottom = bars(joins, colours)
@@ -389,7 +389,8 @@ def svg(drawn: list[str], height: int, colours: dict) -> str:
     """Return a picture of the size that both have."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDE}" '
-        f'height="{height * WIDE / WIDTH:.0f}" font-family="-apple-system, Segoe UI, Helvetica, Arial, sans-serif" '
+        f'height="{height * WIDE / WIDTH:.0f}" '
+        'font-family="-apple-system, Segoe UI, Helvetica, Arial, sans-serif" '
         f'font-size="13" fill="{colours["ink"]}">',
         *drawn,
         "</svg>",

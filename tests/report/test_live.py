@@ -233,7 +233,9 @@ def test_a_budget_that_became_one_in_bytes_is_drawn_in_both_units():
     for number, more in enumerate(terms):
         before = sample_of(number, 10 * number, before=before, **more)
         history.add(before)
-    plots = {each["id"]: each for each in data_of([Watched(history, before)], "")["chosen"]["plots"]}
+    plots = {
+        each["id"]: each for each in data_of([Watched(history, before)], "")["chosen"]["plots"]
+    }
     rows, size = plots["held"], plots["held_bytes"]
     assert (rows["up"], size["up"]) == ("rows", "MB")
     assert [(each["x"], each["y"]) for each in rows["curves"]] == 2 * [([0, 10], [500, 500])]

@@ -129,12 +129,12 @@ def footprint(
     assert found is not None
     least = found.fixed + found.charge + PAYLOAD
     if budget < least:
-        small = TooSmall(
+        refused = TooSmall(
             f"{what} under {chosen} takes {least:,} bytes with a single row, and may take "
             f"{budget:,}; raise the budget, or choose a policy that remembers less"
         )
-        small.least = least
-        raise small
+        refused.least = least
+        raise refused
     return found
 
 
