@@ -71,8 +71,8 @@ def _text(value: Any) -> str:
     if is_dataclass(value):
         parts = [(each.name, getattr(value, each.name)) for each in fields(value)]
         return "; ".join(f"{name}: {_text(part)}" for name, part in parts)
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | bool):
+        return str(value)
     return "-" if value is None else f"{value:,}"
 
 
