@@ -23,6 +23,7 @@ IN_DOCS = re.compile(r"\]\(docs/")
 # Pages that name nearly everything, which search ranks below the guides.
 BOOSTS = dict.fromkeys(("decisions/", "changelog", "contributing", "release", "reproduction"), 0.2)
 BOOSTS |= dict.fromkeys(("which-policy", "reference/", "examples/"), 0.5)
+HOME = re.compile(r'href="(\.|\.\.(?:/\.\.)*)/?"')
 DOCUMENTED = re.compile(r"^::: (penstock[\w.]*)\.(\w+)$", re.MULTILINE)
 AT_ROOT_LINK = re.compile(r"\]\((?:\.\./)*(CHANGELOG|CONTRIBUTING|SECURITY)\.md")
 # What is a folder on GitHub, and a page that is made on the site.
@@ -59,6 +60,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     for folder, made in FOLDERS.items():
         text = folder.sub(f"]({up}{made})", text)
     return DOCUMENTED.sub(defined, PICTURE.sub(both, text))
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Let links to the front page name its file: of a folder a browser shows what is in it."""
+    return HOME.sub(r'href="\1/index.html"', output)
 
 
 def defined(found: re.Match[str]) -> str:
