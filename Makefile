@@ -97,7 +97,7 @@ papers: setup ## repeat the experiments of the papers, and write docs/reproducti
 
 docs: setup ## build the documentation site into site/; warnings are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
-	@echo "site/index.html; to read it with search: $(BIN)/mkdocs serve"
+	@echo "open site/index.html in a browser; with search: $(BIN)/mkdocs serve"
 
 lock: ## write requirements.lock anew from pyproject.toml
 	@"$$(scripts/python.sh)" scripts/lock.py

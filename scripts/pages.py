@@ -1,7 +1,8 @@
 """What MkDocs adds to the pages in docs/: hooks that mkdocs.yml names.
 
 Files of the project's root become pages, the command line's help becomes one, decisions get a list,
-examples can be downloaded, and a picture that has a dark version shows it on dark pages.
+examples can be downloaded, a picture that has a dark version shows it on dark pages, and search
+ranks guides before decisions.
 """
 
 import re
@@ -19,6 +20,10 @@ AT_ROOT |= {"SECURITY.md": "security.md"}
 EXAMPLES = ("*.md", "*.py", "*.ipynb", "*.toml", "*.yml", "*.json")
 PICTURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<path>[^)]+?)-light\.(?P<kind>svg|png)\)")
 IN_DOCS = re.compile(r"\]\(docs/")
+# Pages that name nearly everything, which search ranks below the guides.
+BOOSTS = dict.fromkeys(("decisions/", "changelog", "contributing", "release", "reproduction"), 0.2)
+BOOSTS |= dict.fromkeys(("which-policy", "reference/", "examples/"), 0.5)
+HOME = re.compile(r'href="(\.|\.\.(?:/\.\.)*)/?"')
 DOCUMENTED = re.compile(r"^::: (penstock[\w.]*)\.(\w+)$", re.MULTILINE)
 AT_ROOT_LINK = re.compile(r"\]\((?:\.\./)*(CHANGELOG|CONTRIBUTING|SECURITY)\.md")
 # What is a folder on GitHub, and a page that is made on the site.
@@ -45,13 +50,21 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Mend links that leave docs/, and show the dark version of pictures that have one."""
+    """Mend links that leave docs/, show dark versions of pictures, and rank pages for search."""
+    for start, boost in BOOSTS.items():
+        if page.file.src_uri.startswith(start):
+            page.meta["search"] = {"boost": boost}
     up = "../" * page.file.src_uri.count("/")
     text = markdown.replace("](../examples/", f"]({up}examples/")
     text = AT_ROOT_LINK.sub(lambda found: f"]({up}{found[1].lower()}.md", text)
     for folder, made in FOLDERS.items():
         text = folder.sub(f"]({up}{made})", text)
     return DOCUMENTED.sub(defined, PICTURE.sub(both, text))
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Let links to the front page name its file: of a folder a browser shows what is in it."""
+    return HOME.sub(r'href="\1/index.html"', output)
 
 
 def defined(found: re.Match[str]) -> str:

@@ -29,12 +29,14 @@ OURS, UNIT = "penstock, exact", "spark, in memory"
 SHOWN = {"auto": "auto (default)", "prob": "prob", "lru": "lru", "fifo": "fifo"}
 STEPS, WITHIN = 40_000, 4_000
 TABLE = ("<!-- measured: scripts/pictures.py writes this table -->", "<!-- /measured -->")
-CLAIM = ("<!-- claim: scripts/pictures.py writes this sentence -->", "<!-- /claim -->")
+CLAIM = ("<!-- claim: by scripts/pictures.py -->", "<!-- /claim -->")
 SPEED = ("<!-- speed: scripts/pictures.py writes these rows -->", "<!-- /speed -->")
 SIZED = ("<!-- sizes: scripts/pictures.py writes this table -->", "<!-- /sizes -->")
 PARTS = ("sizes", "large window")  # of bench/spark_join.py
 LONG = ("bytes", "maintenance every 60s")  # its part and case with Spark's default
 BUCKETS = 2  # as bench/spark_join.py has cores
+WIDTH = 440  # of a picture, as it is drawn;
+WIDE = 410  # and as it is shown, so that both fit beside each other on GitHub
 GROWTH = 1.5  # bytes of log for each byte of the base; see penstock/spark/runtime/journal.py
 
 LIGHT = {"ink": "#1f2328", "quiet": "#59636e", "line": "#d1d9e0"}
@@ -167,9 +169,9 @@ def table(joins: dict) -> str:
             name = NAMES[row["who"]] + (" †" if "earlier" in row else "")
             lines.append(" | ".join([f"| {title}", name, *cells]) + " |")
             title = " | "
-    notes = list(dict.fromkeys(notes))
+    notes = [state(joins), *dict.fromkeys(notes)]
     if any("earlier" in row for row in joins["rows"]):
-        notes.insert(0, "† An earlier run, of another layout of the state; its date was not kept.")
+        notes.insert(1, "† An earlier run, of another layout of the state; its date was not kept.")
     return "\n\n".join(["\n".join(lines), how(joins, empty), *notes])
 
 
@@ -219,44 +221,55 @@ def written(row: dict, joins: dict) -> float | None:
 
 
 def claim(joins: dict) -> str:
-    """Return what the front page says of speed and of bytes: no more than what was measured."""
-    faster, slower, shares = [], [], {}
+    """Return what the front page says of speed: no more than what was measured."""
+    faster, slower = [], []
     for (batch, _), rows in groups(joins).items():
-        ours = next((row for row in rows if row["who"] == OURS), None)
-        theirs = [row for row in rows if row["who"] != OURS]
-        if ours is None or not theirs:
-            continue
-        beats = ours["seconds"] < min(row["seconds"] for row in theirs)
-        (faster if beats else slower).append(batch)
+        ours, theirs = both(rows)
+        if ours and theirs:
+            beats = ours["seconds"] < min(row["seconds"] for row in theirs)
+            (faster if beats else slower).append(batch)
+    said = "It was faster than each of Spark's own joins in "
+    if not faster:
+        return f"{said}no case of the table below."
+    if not slower:
+        return f"{said}every case of the table below."
+    few = " and ".join(f"{batch:,}" for batch in dict.fromkeys(slower))
+    return (
+        f"{said}{len(faster)} of the {len(faster) + len(slower)} cases of the table below "
+        f"(not in all with {few} rows a micro-batch)."
+    )
+
+
+def both(rows: list[dict]) -> tuple[dict | None, list[dict]]:
+    """Return what was measured of our join in one case, and of Spark's own."""
+    ours = next((row for row in rows if row["who"] == OURS), None)
+    return ours, [row for row in rows if row["who"] != OURS]
+
+
+def state(joins: dict) -> str:
+    """Return what the note below the table says of the bytes written and held."""
+    shares: dict[int, float] = {}
+    for (batch, _), rows in groups(joins).items():
+        ours, theirs = both(rows)
         beside = [row["written"] for row in theirs if row.get("written")]
-        mine = written(ours, joins)
+        mine = ours and written(ours, joins)
         if mine and beside:
             shares[batch] = max(mine / min(beside), shares.get(batch, 0))
-    if not faster:
-        said = "In no case of the table below was it faster than each of Spark's own joins"
-    elif not slower:
-        few, many = min(faster), max(faster)
-        span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
-        said = "In every case of the table below, with " + span + " rows a micro-batch, it was "
-        said += "faster than each of Spark's own joins"
-    else:
-        said = "It was faster than each of Spark's own joins in "
-        said += f"{len(faster)} of the {len(faster) + len(slower)} cases of the table below "
-        said += "(not in all with " + " and ".join(f"{batch:,}" for batch in dict.fromkeys(slower))
+    if not shares:
+        return in_memory(joins)
+    most = max(shares.values())
+    much = f"{math.ceil(100 * most)} %" if most < 1 else f"{most:.1f} times"
+    said = f"Penstock wrote at most {much} as much to the checkpoint as the join of Spark that "
+    said += "wrote least"
+    if {*shares} < {batch for batch, _ in groups(joins)}:
+        said += " (with " + " and ".join(f"{batch:,}" for batch in sorted(shares))
         said += " rows a micro-batch)"
-    if shares:
-        most = max(shares.values())
-        much = f"{math.ceil(100 * most)} %" if most < 1 else f"{most:.1f} times"
-        said += f", and it wrote at most {much} as much to the checkpoint"
-        if {*shares} < {*faster, *slower}:
-            few = " and ".join(f"{batch:,}" for batch in sorted(shares))
-            said += f" (with {few} rows a micro-batch)"
     return f"{said}. {in_memory(joins)}"
 
 
 def in_memory(joins: dict) -> str:
     """Return where rows are held, and how that compares with either store of Spark."""
-    beside = {"spark, in memory": [], "spark, RocksDB, format 4": []}
+    beside: dict[str, list[float]] = {"spark, in memory": [], "spark, RocksDB, format 4": []}
     for rows in groups(joins).values():
         held = {row["who"]: row.get("memory") for row in rows}
         for who, ratios in beside.items():
@@ -265,12 +278,12 @@ def in_memory(joins: dict) -> str:
     own, rocks = beside.values()
     said = []
     if own and max(own) < 1:
-        said.append("less than in Spark's in-memory store")
+        said.append("less memory than Spark's in-memory store takes")
     if rocks and min(rocks) > 1:
-        said.append("more than with RocksDB, which keeps the rest on disk")
+        said.append("more than RocksDB takes, which keeps the rest on disk")
     if not said:
-        return "Rows are held in memory; the table below shows how much that takes."
-    return f"Rows are held in memory: {', '.join(said)}."
+        return "It holds its rows in memory."
+    return f"It holds its rows in memory: {', and '.join(said)}."
 
 
 def size(number: float | None) -> str:
@@ -290,9 +303,8 @@ def draw() -> None:
     for marks, made in zip((SPEED, SIZED), scaled(joins), strict=True):
         text = filled(text, marks, made)
     page.write_text(text)
-    for name, colours in (("light", LIGHT), ("dark", DARK)):
-        made = picture(joins, curve, colours)
-        (ROOT / "docs" / "images" / f"front-{name}.svg").write_text(made)
+    for name, made in pictures(joins, curve).items():
+        (ROOT / "docs" / "images" / name).write_text(made)
 
 
 def scaled(joins: dict) -> tuple[str, str]:
@@ -362,16 +374,25 @@ def filled(page: str, marks: tuple[str, str], made: str) -> str:
     return f"{before}{start}{gap}{made}{gap}{end}{after}"
 
 
-def picture(joins: dict, curve: dict, colours: dict) -> str:
-    """Return the README's picture: seconds a micro-batch, and recall by memory."""
-    drawn, bottom = bars(joins, colours)
-    height = max(320, math.ceil(bottom) + 14)
+def pictures(joins: dict, curve: dict) -> dict[str, str]:
+    """Return the pictures by their names; two stand side by side, on a phone below each other."""
+    made = {}
+    for name, colours in (("light", LIGHT), ("dark", DARK)):
+        drawn, bottom = bars(joins, colours)
+        height = max(320, math.ceil(bottom) + 14)
+        made[f"front-time-{name}.svg"] = svg(drawn, height, colours)
+        made[f"front-recall-{name}.svg"] = svg(curves(curve, colours, height), height, colours)
+    return made
+
+
+def svg(drawn: list[str], height: int, colours: dict) -> str:
+    """Return a picture of the size that both have."""
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {height}" width="900" '
-        f'height="{height}" font-family="-apple-system, Segoe UI, Helvetica, Arial, sans-serif" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDE}" '
+        f'height="{height * WIDE / WIDTH:.0f}" '
+        'font-family="-apple-system, Segoe UI, Helvetica, Arial, sans-serif" '
         f'font-size="13" fill="{colours["ink"]}">',
         *drawn,
-        *curves(curve, colours, height),
         "</svg>",
         "",
     ]
@@ -384,14 +405,14 @@ def text(x: float, y: float, said: str, extra: str = "") -> str:
 
 
 def bars(joins: dict, colours: dict) -> tuple[list[str], float]:
-    """Return the left half, how long a micro-batch takes, and where it ends.
+    """Return how long a micro-batch takes, and where the drawing ends.
 
     Bars have one scale: the time of Spark with its state in memory on the same rows is 1.
     """
     quiet = f'fill="{colours["quiet"]}"'
     made = [
-        text(10, 22, "Exact join: seconds per micro-batch", 'font-weight="600" font-size="15"'),
-        text(10, 42, "bars: relative to Spark with its state in memory", quiet),
+        text(5, 22, "Exact join: seconds per micro-batch", 'font-weight="600" font-size="15"'),
+        text(5, 42, "bars: relative to Spark with its state in memory", quiet),
     ]
     units = {
         group: next((row["seconds"] for row in rows if row["who"] == UNIT), None)
@@ -401,13 +422,13 @@ def bars(joins: dict, colours: dict) -> tuple[list[str], float]:
     longest = max(row["seconds"] / units[group] for group, rows in found.items() for row in rows)
     left, room, height, y = 130.0, 250.0, 14.0, 70.0
     for (batch, window), rows in found.items():
-        made.append(text(10, y, f"{batch:,} rows a micro-batch, {window:,} in the window", quiet))
+        made.append(text(5, y, f"{batch:,} rows a micro-batch, {window:,} in the window", quiet))
         y += 8
         for row in rows:
             length = max(2.0, room * row["seconds"] / units[batch, window] / longest)
             label = NAMES[row["who"]].replace(", state format 4", "").replace("state in ", "in ")
             weight = 'font-weight="600"' if row["who"] == OURS else ""
-            made.append(text(10, y + height - 3, label, f'font-size="12" {weight}'))
+            made.append(text(5, y + height - 3, label, f'font-size="12" {weight}'))
             shape = f'x="{left:.0f}" y="{y:.1f}" width="{length:.1f}" height="{height:.1f}" rx="2"'
             colour = colours["bars"][list(NAMES).index(row["who"])]
             made.append(f'<rect {shape} fill="{colour}"/>')
@@ -420,13 +441,13 @@ def bars(joins: dict, colours: dict) -> tuple[list[str], float]:
 
 
 def curves(curve: dict, colours: dict, bottom: float) -> list[str]:
-    """Return the right half: recall by memory."""
-    left, top, width = 505.0, 62.0, 365.0
+    """Return recall by memory."""
+    left, top, width = 50.0, 62.0, 370.0
     height = bottom - 58 - top
     quiet = f'fill="{colours["quiet"]}"'
     least = 0.03
-    made = [text(460, 22, "With a budget: recall by memory", 'font-weight="600" font-size="15"')]
-    made.append(text(460, 42, "share of all results that is found", quiet))
+    made = [text(5, 22, "With a budget: recall by memory", 'font-weight="600" font-size="15"')]
+    made.append(text(5, 42, "share of all results that is found", quiet))
 
     def place(memory: float, recall: float) -> tuple[float, float]:
         across = 1 - math.log(max(memory, least)) / math.log(least)

@@ -104,7 +104,8 @@ def test_the_blocks_of_the_readme_run_as_they_are(source, tmp_path):
     ]
     assert "estimated" in said[0] or "recall" in said[0]
     assert "scripts/setup.sh" in said[0]  # of the plan
-    assert "budget=" in said[1]
+    assert list((source / "shop" / "matches").glob("*.parquet"))
+    assert "budget=" in said[2]
     assert (source / "advice.html").exists()
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import threading
+import urllib.parse
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -60,20 +61,20 @@ def address(site):
 def test_the_reference_has_the_whole_public_interface(site):
     import penstock.spark
 
-    page = (site / "reference" / "spark" / "index.html").read_text()
+    page = (site / "reference" / "spark.html").read_text()
     lacking = [
         name
         for name in penstock.spark.__all__
         if name != "needs" and not re.search(rf'id="penstock\.[\w.]*\b{name}"', page)
     ]
     assert lacking == []
-    commands = (site / "reference" / "command-line" / "index.html").read_text()
+    commands = (site / "reference" / "command-line.html").read_text()
     assert "penstock reconcile" in commands
 
 
 @needs_mkdocs
 def test_the_programs_are_on_the_page_of_examples(site):
-    page = (site / "examples" / "index.html").read_text()
+    page = (site / "examples.html").read_text()
     text = html.unescape(re.sub(r"<[^>]+>", "", page))  # a highlighter puts words into spans
     for path in sorted((ROOT / "examples").glob("*.py")):
         assert path.read_text().splitlines()[-1] in text, path.name
@@ -82,14 +83,14 @@ def test_the_programs_are_on_the_page_of_examples(site):
 
 @needs_mkdocs
 def test_doctests_are_blocks_of_code_and_not_quotations(site):
-    pages = list((site / "reference").rglob("index.html"))
+    pages = list((site / "reference").rglob("*.html"))
     assert [path for path in pages if "<blockquote>" in path.read_text()] == []
-    assert "highlight" in (site / "reference" / "engine" / "index.html").read_text()
+    assert "highlight" in (site / "reference" / "engine.html").read_text()
 
 
 @needs_mkdocs
 def test_no_snippet_is_left_as_it_was_written(site):
-    guilty = [path for path in site.rglob("index.html") if re.search(r"--8", path.read_text())]
+    guilty = [path for path in site.rglob("*.html") if re.search(r"--8", path.read_text())]
     assert guilty == []
 
 
@@ -100,17 +101,52 @@ def test_nothing_is_loaded_from_elsewhere(site):
     assert guilty == []
 
 
+SEARCHES = {  # what a reader types, and a page or section that must be among the first five
+    "reconcile": "archive.html",
+    "budget": "join.html#choosing-the-budget",
+    "late rows": "join.html#late-rows",
+    "RocksDB provider": "join.html#the-state-store-rocksdb",
+    "providerClass": "join.html#the-state-store-rocksdb",
+    "timestamp_ntz": "quickstart.html#the-same-in-a-program",
+}
+CHROMIUM = pytest.mark.skipif(bool(missing()), reason=missing())
+FIELD = "document.querySelector('.md-search__input')"
+
+
 @needs_mkdocs
-@pytest.mark.skipif(bool(missing()), reason=missing())
-def test_search_finds_the_guide(address):
-    found = "return [...document.querySelectorAll('.md-search-result__link')].map(a => a.href)"
+@CHROMIUM
+def test_search_finds_guides_before_decisions(address):
+    links = "return [...document.querySelectorAll('.md-search-result__link')].map(a => a.href)"
     with browser() as window:
-        window.open(address)
-        until(lambda: window.run("return !!document.querySelector('.md-search__input')"))
-        window.run("document.querySelector('.md-search__input').focus()")
-        window.press(*"reconcile")
-        until(lambda: any("archive" in link for link in window.run(found)))
+        for words, wanted in SEARCHES.items():
+            window.open(f"{address}?{words.replace(' ', '+')}")
+            until(lambda: window.run(f"return !!{FIELD}"))
+            window.run(f"{FIELD}.focus()")
+            window.press(*words)
+            until(lambda: window.run(links))
+            found = [re.sub(r"\?h=[^#]*", "", link) for link in window.run(links)]
+            assert address + wanted in found[:5], (words, found)
+            assert "/decisions/" not in "".join(found[:5]), (words, found)
         assert not [said for said in window.complaints() if "favicon" not in said]
+
+
+@needs_mkdocs
+@CHROMIUM
+def test_a_page_that_is_opened_as_a_file_says_how_to_search(site):
+    with browser() as window:
+        window.open(site / "join.html")
+        until(lambda: "mkdocs serve" in (window.run(f"return {FIELD}?.placeholder") or ""))
+        assert window.run(f"return {FIELD}.disabled")
+
+
+@needs_mkdocs
+def test_links_lead_to_files_and_not_to_folders(site):
+    for page in site.rglob("*.html"):
+        if page.name == "404.html":  # served at any address, so its links are absolute
+            continue
+        for link in re.findall(r'href="?([^"\s>#?]+)', page.read_text()):
+            if not re.match(r"[a-z]+:", link):
+                assert (page.parent / urllib.parse.unquote(link)).is_file(), (page, link)
 
 
 @pytest.mark.parametrize("page", ON_GITHUB)

@@ -12,6 +12,12 @@ class BadInput(PenstockError, ValueError):
     """A value, a file or a stream breaks a rule; the message says which and what to do."""
 
 
+class TooSmall(BadInput):
+    """A budget in bytes has no room for a single row; `least` is the smallest that has."""
+
+    least = 0
+
+
 class BadState(PenstockError):
     """Saved state does not fit what is asked of it: another format, policy or shape."""
 

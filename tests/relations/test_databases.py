@@ -145,12 +145,20 @@ def test_keys_that_no_parameter_can_hold(uri):
         fetcher(Relation(uri, table="customers", key="score"), kinds=[pa.float64()])
 
 
-def test_a_file_that_is_not_there(tmp_path):
+@pytest.mark.parametrize("form", ["{}:///{}/nothing.db", "{}:nothing.db"])
+def test_a_file_that_is_not_there_is_named_in_full(tmp_path, monkeypatch, form):
+    monkeypatch.chdir(tmp_path)
     for scheme in ("sqlite", "duckdb") if find_spec("duckdb") else ("sqlite",):
-        relation = Relation(f"{scheme}:///{tmp_path}/nothing.db", table="t", key="id")
-        with pytest.raises(Unreachable, match="table 't' was asked once and did not answer"):
+        relation = Relation(form.format(scheme, tmp_path), table="t", key="id")
+        with pytest.raises(BadInput, match=f"there is no file {tmp_path}/nothing.db;"):
             fetcher(relation)
         assert not list(tmp_path.iterdir())
+
+
+def test_a_file_whose_name_has_a_space(tmp_path):
+    write_sqlite(tmp_path / "the shop.db")
+    relation = Relation(f"sqlite:///{tmp_path}/the%20shop.db", table="customers", key="id")
+    assert fetcher(relation)
 
 
 def test_types_of_sqlite_columns_without_rows(tmp_path):

@@ -228,6 +228,23 @@ def test_one_query_is_shown_at_length_and_all_in_short():
     assert data_of([], "")["chosen"] is None
 
 
+def test_a_budget_that_became_one_in_bytes_is_drawn_in_both_units():
+    history, before = QueryHistory(ABOUT | {"error": None}), None
+    terms = [{"budget": 500, "in_bytes": False, "rows_held": 500}] * 2
+    terms += [{"budget": 2_000_000, "in_bytes": True, "bytes_held": 1_500_000}] * 2
+    for number, more in enumerate(terms):
+        before = sample_of(number, 10 * number, before=before, **more)
+        history.add(before)
+    plots = {
+        each["id"]: each for each in data_of([Watched(history, before)], "")["chosen"]["plots"]
+    }
+    rows, size = plots["held"], plots["held_bytes"]
+    assert (rows["up"], size["up"]) == ("rows", "MB")
+    assert [(each["x"], each["y"]) for each in rows["curves"]] == 2 * [([0, 10], [500, 500])]
+    assert [each["y"] for each in size["curves"]] == [[1.5, 1.5], [2, 2]]
+    assert "held_bytes" not in [each["id"] for each in data_of(every_kind(), "")["chosen"]["plots"]]
+
+
 @pytest.fixture
 def serve():
     running = []

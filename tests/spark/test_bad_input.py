@@ -1,5 +1,6 @@
 """Every mistake is told before the query starts, by name, with the way out."""
 
+import re
 from dataclasses import fields
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from penstock import PenstockError
+from penstock.errors import BadInput
 from penstock.spark import Metrics, join, join_group, join_many, metrics
 from tests.spark.streams import Files, at
 
@@ -109,11 +111,26 @@ def test_arguments(streams, case):
     assert said in str(told.value)
 
 
+@pytest.mark.parametrize("options", [{}, {"policy": "lru", "archive": "inputs"}, {"buckets": 7}])
+def test_a_refused_budget_names_the_smallest_that_works(streams, options, tmp_path):
+    if options.get("archive"):
+        options = options | {"archive": str(tmp_path), "buckets": 3}
+    with pytest.raises(BadInput, match="here, got '1 kB'") as told:
+        join(*streams, **(GOOD | options | {"budget": "1 kB"}))
+    least, bytes_each = re.search(r"least '(.+?)'.* takes ([\d,]+) bytes", str(told.value)).groups()
+    join(*streams, **(GOOD | options | {"budget": least}))
+    buckets = int(re.search(r"each of (\d+) buckets", str(told.value)).group(1))
+    one_less = buckets * int(bytes_each.replace(",", "")) - 1
+    with pytest.raises(BadInput, match=re.escape(least)):
+        join(*streams, **(GOOD | options | {"budget": f"{one_less} B"}))
+
+
 FRAMES = {
     "key types differ": (lambda f: f.withColumn("k", F.col("k").cast("long")), "cast one of them"),
     "time types differ": (
         lambda f: f.withColumn("ts", F.col("ts").cast("timestamp_ntz")),
-        "'ts' must have one type",
+        "column 'ts' of the left frame and column 'ts' of the right frame must have one type, got "
+        "timestamp and timestamp_ntz",
     ),
     "ambiguous": (lambda f: f.select("*", F.lit(1).alias("k")), "'k' is there 2 times"),
     "ambiguous by case": (lambda f: f.select("*", F.lit(1).alias("K")), "is there 2 times"),

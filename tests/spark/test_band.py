@@ -208,7 +208,7 @@ def test_what_cannot_be_compared_is_refused(spark):
     refused("must be a number", {"t": 1})
     refused("18 digits", {"d": 1})
     refused("no column 'speed'", {"speed": 1})
-    refused("one type in both frames", {("v", "w"): 1})
+    refused("must have one type, got", {("v", "w"): 1})
     refused("one bucket", {"v": 1}, on=(), buckets=4)
     refused("on must name", None, on=())
     refused("archive is for streams", {"v": 1}, archive="folder")

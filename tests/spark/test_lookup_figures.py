@@ -31,6 +31,12 @@ def test_a_healthy_lookup():
         ["batch", "4"],
         ["events", "100"],
     ]
+    assert ["in_bytes", "False"] in [line.split() for line in str(told).splitlines()]
+    assert [line.split() for line in str(told).splitlines()[-3:]] == [
+        ["hit_ratio", "0.667"],
+        ["unfound", "10"],
+        ["keys_missing", "0"],
+    ]
 
 
 @pytest.mark.parametrize(

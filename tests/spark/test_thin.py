@@ -265,7 +265,7 @@ BAD = {
     "buckets": ({"buckets": 0}, "buckets must be a whole number of at least 1"),
     "seed": ({"seed": -1}, "seed must be"),
     "queries without delta": ({"queries": "v"}, "queries frame has no column 'delta'"),
-    "queries by other keys": ({"queries": "other"}, "'k' must have one type in all frames"),
+    "queries by other keys": ({"queries": "other"}, "must have one type, got"),
     "a name taken": ({"key": "kind"}, "'kind' has the name of a result"),
 }
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BadInput
+from ..errors import TooSmall
 from ..kernel.policy import CACHING, JOINING, UNKNOWN_SCALE, Configured, Setup
 from . import lookup_kernel
 from .adapt.chooser import WARM
@@ -129,11 +129,12 @@ def footprint(
     assert found is not None
     least = found.fixed + found.charge + PAYLOAD
     if budget < least:
-        raise BadInput(
+        refused = TooSmall(
             f"{what} under {chosen} takes {least:,} bytes with a single row, and may take "
-            f"{budget:,}; raise the budget, choose a policy that remembers less, or use fewer "
-            "buckets"
+            f"{budget:,}; raise the budget, or choose a policy that remembers less"
         )
+        refused.least = least
+        raise refused
     return found
 
 

@@ -5,10 +5,11 @@ however many keys it asks for.
 """
 
 import json
+import os
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 
@@ -20,6 +21,10 @@ SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(?://)?")
 FILE_OPTIONS = frozenset(("mode", "cache", "vfs", "psow", "nolock", "immutable"))  # of SQLite
 Ask = Callable[[str], pa.Table]  # what puts a query to the database
 SAMPLE = 1000  # rows that give the type of an SQLite column which was declared without one
+
+
+class NoFile(Exception):
+    """The file of a database is not there: asking again changes nothing."""
 
 
 class Dialect:
@@ -135,7 +140,7 @@ class DuckDb(FileDialect):
         return manager.connect(
             driver=driver.driver_path(),
             entrypoint="duckdb_adbc_init",
-            db_kwargs={"path": _path(uri), "access_mode": "READ_ONLY"},
+            db_kwargs={"path": _existing(_path(uri)), "access_mode": "READ_ONLY"},
             autocommit=True,
         )
 
@@ -155,7 +160,11 @@ class Sqlite(FileDialect):
     CASTS = ((pa.types.is_floating, "REAL"), (pa.types.is_string, "TEXT"))
 
     def connect(self, uri: str) -> Any:
-        place = uri if uri.startswith("file:") else f"file:{_path(uri)}?mode=ro"
+        if uri.startswith("file:"):  # as SQLite reads it: memory, or another way to store
+            place = uri
+        else:
+            place = f"file:{_path(uri)}?mode=ro"
+            _existing(unquote(_path(uri)))
         return _driver("adbc_driver_sqlite.dbapi").connect(place, autocommit=True)
 
     def among(self, keys: list[str], kinds: list[pa.DataType]) -> str:
@@ -236,6 +245,17 @@ def quoted(name: str) -> str:
 
 def _driver(module: str) -> Any:
     return need(module, "this relation, on the executors too,")
+
+
+def _existing(path: str) -> str:
+    """Return a path where a file is; drivers do not say that, nor where they looked for it."""
+    if not os.path.isfile(path):
+        raise NoFile(
+            f"there is no file {os.path.abspath(path)}; three slashes begin an absolute path "
+            "(sqlite:////data/shop.db or sqlite:///data/shop.db), none a relative one "
+            "(sqlite:shop.db), and on a cluster every executor needs the file"
+        )
+    return path
 
 
 def _path(uri: str) -> str:

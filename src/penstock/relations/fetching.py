@@ -21,7 +21,7 @@ from ..errors import BadInput, PenstockError, Unreachable
 from .sources import RowSource
 
 LONGEST = 30.0  # seconds between two tries
-HOPELESS = ("ProgrammingError", "DataError", "IntegrityError", "NotSupportedError")
+HOPELESS = ("ProgrammingError", "DataError", "IntegrityError", "NotSupportedError", "NoFile")
 WRITTEN = (
     "nothing of this micro-batch was written, so start the query again from its checkpoint when it "
     "answers"

@@ -147,16 +147,20 @@ def _total(*names: str) -> Callable[[dict[str, Any]], float]:
     return total
 
 
-def _held(samples: Sequence[Sample]) -> dict[str, Any]:
-    """Return what is held against the budget, in what the budget counts."""
-    in_bytes = samples[-1]["figures"].get("in_bytes", False)
-    name, unit, size = ("bytes_held", "MB", 1e-6) if in_bytes else ("rows_held", "rows", 1)
-    points = [(each["at"], size * each["figures"][name]) for each in samples]
-    curves = [_curve("held", points, colour=OURS)]
-    budgets = [(each["at"], each["figures"].get("budget")) for each in samples]
-    budgets = [(at, size * each) for at, each in budgets if each is not None]
-    curves.append(_curve("budget", budgets, colour=GREY, kind="dashed"))
-    return _plot("held", "Held against the budget", unit, curves)
+def _held(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
+    """Return what is held against the budget: in rows, and in bytes while the budget counted them.
+
+    A restart may change what a budget counts, and then there are both.
+    """
+    units = ("held", "rows_held", "rows", 1), ("held_bytes", "bytes_held", "MB", 1e-6)
+    for in_bytes, (key, name, unit, size) in enumerate(units):
+        counted = [e for e in samples if e["figures"].get("in_bytes", False) == bool(in_bytes)]
+        points = [(each["at"], size * each["figures"][name]) for each in counted]
+        budgets = [(each["at"], each["figures"].get("budget")) for each in counted]
+        known = [(at, size * each) for at, each in budgets if each is not None]
+        curves = [_curve("held", points, colour=OURS)]
+        curves.append(_curve("budget", known, colour=GREY, kind="dashed"))
+        yield _plot(key, "Held against the budget", unit, curves)
 
 
 def _batches(samples: Sequence[Sample]) -> dict[str, Any]:
@@ -193,7 +197,7 @@ def _join_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     least = min([1.0, *ends["low"], *(value for each in curves for value in each["y"])])
     low = max(0.0, floor(5 * least - 0.01) / 5)
     yield _plot("recall", "Recall", "of all results", curves, percent=True, y_range=[low, 1])
-    yield _held(samples)
+    yield from _held(samples)
     rates = [
         _rate("arrived", samples, _total("arrived"), OURS),
         _rate("evicted or rejected", samples, _total("evicted", "rejected"), OTHER),
@@ -258,7 +262,7 @@ def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
         saved = [(b["at"], _saved(goal, b, a)) for a, b in pairwise(samples)]
         curves.append(_curve(f"of {goal}, which are the goal", saved, colour=OTHER))
     yield _plot("hits", "Hit ratio", "of the events", curves, percent=True, y_range=[0, 1])
-    yield _held(samples)
+    yield from _held(samples)
     rates = [
         _rate("events", samples, _total("events"), OURS),
         _rate("keys asked for", samples, _total("keys_asked"), OTHER),

@@ -110,6 +110,29 @@ def read_budget(budget: int | str | None, buckets: int) -> Budget:
     return Budget(amount, isinstance(budget, str))
 
 
+def too_small(budget: Any, plan: Any, least: int) -> BadInput:
+    """Return the refusal of a budget in bytes whose smallest share has no room for a single row.
+
+    `least` is what a bucket takes with one.
+    """
+    return BadInput(
+        f"budget must be at least {_written(least * plan.buckets)!r} here, got {budget!r}: each of "
+        f"{plan.buckets} buckets takes {least:,} bytes with a single row (policy {plan.policy!r}); "
+        "raise it, pass fewer buckets=, or choose a policy that remembers less"
+    )
+
+
+def _written(size: int) -> str:
+    """Return a budget in bytes as one writes it, rounded up.
+
+    >>> _written(8 * 65_239), _written(32 * 65_239)
+    ('510 kB', '2.0 MB')
+    """
+    if size <= 999 * UNITS["kb"]:
+        return f"{-(-size // UNITS['kb'])} kB"
+    return f"{-(-10 * size // UNITS['mb']) / 10:.1f} MB"
+
+
 def _amount(budget: Any) -> int:
     """Return how many rows or bytes a budget is."""
     if isinstance(budget, str):

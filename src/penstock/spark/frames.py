@@ -308,8 +308,8 @@ def check_same_types(inputs: Mapping[str, Input]) -> None:
             kinds = first.type_of(str(mine)), other.type_of(str(theirs))
             if kinds[0] != kinds[1]:
                 raise BadInput(
-                    f"column {theirs!r} must have one type in all frames, got {kinds[0]} in the "
-                    f"{first_who} frame and {kinds[1]} in the {who} frame; cast one of them"
+                    f"column {mine!r} of the {first_who} frame and column {theirs!r} of the {who} "
+                    f"frame must have one type, got {kinds[0]} and {kinds[1]}; cast one of them"
                 )
 
 

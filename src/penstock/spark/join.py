@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 
 from .. import policies
 from ..engine.join_options import ALL, ANTI, HOWS, INNER, MATCHING, SEMI, default_goal
-from ..errors import BadInput
+from ..errors import BadInput, TooSmall
 from ..kernel.durations import LONGEST, in_words, microseconds
 from ..kernel.gains import GOALS
 from ..kernel.policy import JOINING
@@ -46,7 +46,7 @@ from .frames import (
 from .near import Near, NearColumn, read_near
 from .plan import JoinPlan, placed
 from .runtime.archiver import row_bytes
-from .runtime.join_bucket import JoinBucket, counter_names, make_join
+from .runtime.join_bucket import JoinBucket, counter_names, least_bytes, make_join
 from .runtime.journal import check_checkpoint
 from .runtime.operator import Work, run_buckets
 from .runtime.packets import Shared, make_unpacker, pack
@@ -159,9 +159,11 @@ def make_plan(
             for mine, ends in zip(streams, suffixes, strict=True)
         ),
     )
-    # The smallest share must have room for a row.
     value = None if plan.near is None else ()
-    make_join(plan, plan.buckets - 1).push([], [], [], size=[], value=value)
+    try:  # the smallest share must have room for a row
+        make_join(plan, plan.buckets - 1).push([], [], [], size=[], value=value)
+    except TooSmall as small:
+        raise checks.too_small(given["budget"], plan, least_bytes(plan, small.least)) from None
     if streaming and plan.within is None and plan.how not in (INNER, SEMI):
         raise BadInput(
             f"how={plan.how!r} of streams needs within=, since without a window a row may find a "

@@ -157,7 +157,7 @@ class LookupMetrics:
 
     def __str__(self) -> str:
         alarm = f"ALARM: {self.alarm}\n" if self.alarm else ""
-        return alarm + one_a_line(self)
+        return alarm + one_a_line(self, "hit_ratio", "unfound", "keys_missing")
 
 
 def _share(part: int | None, other: int | None) -> float | None:
@@ -189,7 +189,7 @@ class ThinMetrics:
     bytes_held: int
 
     def __str__(self) -> str:
-        return one_a_line(self)
+        return one_a_line(self, "sent", "kept")
 
     @property
     def sent(self) -> int:

@@ -52,8 +52,9 @@ def read_near(near: Near | None, left: DataFrame, right: DataFrame) -> NearColum
     kind, other = left.schema[names[0]].dataType, right.schema[names[1]].dataType
     if kind != other:
         raise BadInput(
-            f"near column {names[1]!r} must have one type in both frames, got "
-            f"{kind.simpleString()} and {other.simpleString()}; cast one of them"
+            f"column {names[0]!r} of the left frame and column {names[1]!r} of the right frame "
+            f"must have one type, got {kind.simpleString()} and {other.simpleString()}; cast one "
+            "of them"
         )
     is_number = isinstance(span, Real | Decimal) and not isinstance(span, bool)
     if not is_number or not 0 < span < math.inf:

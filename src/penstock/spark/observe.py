@@ -46,8 +46,8 @@ def ran_batch(progress: Mapping[str, Any]) -> bool:
     return "addBatch" in progress["durationMs"]
 
 
-def one_a_line(figures: Any) -> str:
-    """Return the fields of a dataclass with their values, one a line.
+def one_a_line(figures: Any, *more: str) -> str:
+    """Return the fields of a dataclass, and what `more` names, with their values, one a line.
 
     >>> from penstock.engine.adapt.census import InForce
     >>> print(one_a_line(InForce({"rate": 3, "lru": 1}, {"lru": 0.98765}, 1200)))
@@ -55,7 +55,7 @@ def one_a_line(figures: Any) -> str:
     scores    lru 0.988
     switches  1,200
     """
-    names = [each.name for each in fields(figures)]
+    names = [*(each.name for each in fields(figures)), *more]
     width = max(map(len, names))
     return "\n".join(f"{name:{width}}  {_text(getattr(figures, name))}" for name in names)
 
@@ -71,8 +71,8 @@ def _text(value: Any) -> str:
     if is_dataclass(value):
         parts = [(each.name, getattr(value, each.name)) for each in fields(value)]
         return "; ".join(f"{name}: {_text(part)}" for name, part in parts)
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | bool):
+        return str(value)
     return "-" if value is None else f"{value:,}"
 
 

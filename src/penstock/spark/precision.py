@@ -22,7 +22,7 @@ from .frames import Names, arrow_schema, fields_of, free_name, quote
 from .metrics import ThinMetrics
 from .runtime.arrow import first_row, fitted
 from .runtime.thin_bucket import HIGH, LOW
-from .session import check_workers, uses_wide_types
+from .session import check_workers, wants_wide_groups
 from .thin import as_double, check_number, rounded_where, thin
 
 __all__ = ["ThinMetrics", "bounded_agg", "latest", "thin"]
@@ -108,7 +108,7 @@ def bounded_agg(
     told = T.DoubleType(), T.DoubleType(), T.BooleanType(), T.ArrayType(df.schema[key].dataType)
     answers = fields_of(dict(zip(ANSWER, told, strict=True)), nullable=False)
     schema = T.StructType(fields_of(kinds).fields + answers.fields)
-    arrow = arrow_schema(schema, uses_wide_types(df.sparkSession))
+    arrow = arrow_schema(schema, wants_wide_groups(df.sparkSession))
     answer = _answerer(query, len(groups), key, arrow)
     answered = rows.groupBy(*short.values()).applyInArrow(answer, schema)
     return answered.toDF(*groups, *ANSWER)

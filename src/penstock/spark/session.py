@@ -103,6 +103,15 @@ def uses_wide_types(session: Any) -> bool:
     return str(wide).lower() == "true"
 
 
+def wants_wide_groups(session: Any) -> bool:
+    """Tell whether `applyInArrow` takes texts with such offsets back: before Spark 4.3 it did not.
+
+    It checked the types of results as if the setting were not there.
+    """
+    version = tuple(map(int, session.version.split(".")[:2]))
+    return uses_wide_types(session) and version >= (4, 3)
+
+
 def watermark_clock(session: Any) -> str:
     """Return which stream sets the clock, as Spark has it for queries of several sources."""
     policy = session.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min")

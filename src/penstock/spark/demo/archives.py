@@ -35,8 +35,8 @@ def deliver(spark: Any, streams: FlightStreams, doing: Doing) -> Report:
     doing(f"joining with {POLICY} and an archive")
     checkpoint = streams.folder / "checkpoint"
     live_results = flights.joined(spark, streams, POLICY, archive)
-    query = write(live_results, results=results, checkpoint=checkpoint, availableNow=True)
-    query.awaitTermination()
+    start = partial(write, live_results, results=results, checkpoint=checkpoint, availableNow=True)
+    query = flights.run(start)
     told = metrics(query)
     assert isinstance(told, Metrics)  # flights are never so few that there is no micro-batch
     due = owed(spark, archive, told)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from rich import box
@@ -35,6 +36,8 @@ WINDOW = microseconds(WITHIN, "within")
 SAMPLE = 0.2  # of the rows are watched for the estimate: the window is small
 SHARE = 0.1  # of the rows that are alive at a time may be held
 PARTS = 12  # micro-batches, of a month each
+PAUSE = 0.1  # seconds between two looks at a query; a micro-batch takes several of them
+TOO_BUSY, STARTS = "Python worker failed to connect back", 5
 INK, GREY = "#1d1d1f", "#5f6368"
 LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "title_style": "bold"}  # of tables
 
@@ -126,10 +129,29 @@ def stream(spark: Any, folder: Path, schema: str = SCHEMA) -> DataFrame:
     return reader.parquet(str(folder))
 
 
-def start(results: DataFrame, checkpoint: Path) -> Any:
-    """Start a query that takes all files and throws its results away."""
+def discarding(results: DataFrame, checkpoint: Path) -> Callable[[], Any]:
+    """Return what starts a query that takes all files and throws its results away."""
     writer = results.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
-    return writer.trigger(availableNow=True).start()
+    return writer.trigger(availableNow=True).start
+
+
+def run(start: Callable[[], Any], look: Callable[[Any], None] = lambda query: None) -> Any:
+    """Run a query to its end, look at it meanwhile, and return it.
+
+    Spark waits ten seconds for a Python worker. On a machine that is busy otherwise the query then
+    fails, with nothing lost: it is started again, from its checkpoint.
+    """
+    for left in reversed(range(STARTS)):
+        query = start()
+        try:
+            while not query.awaitTermination(PAUSE):
+                look(query)
+            look(query)
+            return query
+        except StreamingQueryException as error:
+            if TOO_BUSY not in str(error) or not left:
+                raise
+    raise AssertionError("a query is started at least once")
 
 
 def speed(query: Any) -> float:

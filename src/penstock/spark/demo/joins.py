@@ -19,7 +19,6 @@ from . import flights
 from .flights import DEPARTURES, LANDINGS, Doing, FlightStreams, Report
 
 POLICIES = ("prob", "rand", "fifo")  # the one that suits these streams, and two that learn nothing
-PAUSE = 0.1  # seconds between two looks at a query; a micro-batch takes several of them
 TITLE = (
     "Joined live on Spark: flights that leave New York for an airport,\n"
     "and flights of the same airline that land there within 6 hours"
@@ -78,20 +77,21 @@ def _run(
     doing(f"joining with {policy}: the workers start and compile")
     began = time.perf_counter()
     results = flights.joined(spark, streams, policy)
-    query = flights.start(results, streams.folder / f"checkpoint-{policy}")
-    told: Metrics | None = None
-    most_held, ended = 0, False
-    while not ended:
-        ended = query.awaitTermination(PAUSE)
-        latest = metrics(query)
-        if isinstance(latest, Metrics) and (told is None or latest.batch > told.batch):
-            told, most_held = latest, max(most_held, latest.rows_held)
+    seen: list[Metrics] = []
+
+    def look(query: Any) -> None:
+        told = metrics(query)
+        if isinstance(told, Metrics) and (not seen or told.batch > seen[-1].batch):
+            seen.append(told)
             batch = min(told.batch + 1, streams.parts)  # the last one brings no rows
             doing(
                 f"joining with {policy}: micro-batch {batch} of {streams.parts}, "
                 f"{told.matches:,} results, recall about {_share(told.recall)}"
             )
-    assert told is not None  # flights are never so few that there is no micro-batch
+
+    start = flights.discarding(results, streams.folder / f"checkpoint-{policy}")
+    query = flights.run(start, look)
+    told, most_held = seen[-1], max(each.rows_held for each in seen)
     seconds, speed = round(time.perf_counter() - began, 1), round(flights.speed(query))
     return told, {"most_held": most_held, "rows_per_second": speed, "seconds": seconds}
 

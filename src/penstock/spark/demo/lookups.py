@@ -92,8 +92,7 @@ def _run(spark: Any, found: EventFiles, policy: str, memory: int) -> dict[str, A
     events = flights.stream(spark, found.folder, SCHEMA)
     relation = Relation(f"sqlite:///{found.database}", table=TABLE)
     rows = lookup(events, relation, "tailnum", budget=memory, policy=policy)
-    query = flights.start(rows, found.folder.parent / f"checkpoint-{policy}")
-    query.awaitTermination()
+    query = flights.run(flights.discarding(rows, found.folder.parent / f"checkpoint-{policy}"))
     told = metrics(query)
     assert isinstance(told, LookupMetrics)  # flights are never so few that there is no micro-batch
     return {

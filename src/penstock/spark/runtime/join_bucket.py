@@ -7,6 +7,7 @@ by their numbers; the payloads lie in segments by these numbers.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ from ...engine.join import Matches
 from ...engine.join_options import ANTI, FIRST, INNER, ONE, PRESERVED, SEMI
 from ...engine.ledger import split_budget
 from ...engine.saved import prefixed
-from ...errors import BadInput
 from ...kernel.band import make_band
 from ...kernel.policy import JOINING
 from ...profile.lossy import LossyCounter
@@ -518,13 +518,7 @@ def bucket_budget(plan: JoinPlan, number: int) -> int | None:
     """Return what the engine of one bucket may hold, as it starts."""
     if plan.budget is None:
         return None
-    part, watching = _part(plan, number), watch_bytes(plan)
-    if part <= watching:
-        raise BadInput(
-            f"the budget is {part:,} bytes for each of {plan.buckets} buckets, of which estimating "
-            f"recall alone takes {watching:,}; raise it, use fewer buckets, or pass recall_sample=0"
-        )
-    return part - watching
+    return max(1, _part(plan, number) - watch_bytes(plan))  # which an engine refuses in bytes
 
 
 def watch_bytes(plan: JoinPlan) -> int:
@@ -535,6 +529,17 @@ def watch_bytes(plan: JoinPlan) -> int:
     pairs = all(len(join) == 2 for join in plan.joins)
     watching = FIRST_BYTES * len(plan.inputs) if plan.in_bytes and plan.sample and pairs else 0
     return watching + archive_bytes(plan)
+
+
+def least_bytes(plan: JoinPlan, engine: int) -> int:
+    """Return the smallest share of a bucket that leaves its engine so many bytes.
+
+    The filter of an archive grows with the share, so it is looked for from below.
+    """
+    least = 0
+    while (more := engine + watch_bytes(replace(plan, budget=plan.buckets * least))) > least:
+        least = more
+    return least
 
 
 @lru_cache(maxsize=16)

@@ -23,7 +23,7 @@ from pyspark.util import PythonEvalType
 from ...errors import PenstockError
 from ..frames import arrow_schema
 from ..plan import Placed
-from ..session import uses_wide_types
+from ..session import wants_wide_groups
 from .arrow import fitted
 from .bucket import Bucket, MicroBatch, Packet, micro_batch
 from .declared import declared
@@ -72,7 +72,7 @@ def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
         mode = "EventTime" if work.event_time else "None"
         processor = declared(Processor(work))
         return grouped.transformWithStateInPandas(processor, schema, "append", mode)
-    finish = _stateless(work, arrow_schema(schema, uses_wide_types(packets.sparkSession)))
+    finish = _stateless(work, arrow_schema(schema, wants_wide_groups(packets.sparkSession)))
     if hasattr(PythonEvalType, "SQL_GROUPED_MAP_ARROW_ITER_UDF"):  # since Spark 4.1
         return grouped.applyInArrow(finish, schema)
     return grouped.applyInArrow(_at_once(finish), schema)
