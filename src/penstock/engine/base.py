@@ -64,6 +64,7 @@ class Engine:
     _indirect: tuple[tuple, Any] = (), None  # what `_any_hooks` returned, and of which arrays
     _plain_rows = 0  # taken as plain Python so far,
     _slow_since: float | None = None  # from this moment on, by a clock that never goes back
+    _gained = np.zeros(0, bool)
     is_shadow = False  # many policies in little use: kernels are not compiled for each of them
 
     def __init__(
@@ -316,7 +317,7 @@ class Engine:
             yield start, stop
             self._refresh()
             before = self._pilot.policy
-            if self._pilot.learn(shown, start, stop, self.attained):
+            if self._pilot.learn(shown, start, stop, self.attained, self._gained):
                 self._change_over(before)
                 reserved = 0
             start = stop

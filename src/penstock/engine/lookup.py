@@ -135,7 +135,9 @@ class Lookup(Engine):
         """Take references; sizes and prices are empty where there are none."""
         n = len(keys) if emit else 0
         found, victim = np.full(n, -1, np.int32), np.zeros(n, np.int64)
-        out = Outcome(np.zeros(n, bool), found, np.zeros(n, bool), victim)
+        m = len(keys) if self.chooser is not None else n
+        out = Outcome(np.zeros(m, bool), found, np.zeros(n, bool), victim)
+        self._gained = out.hit if self.chooser is not None else np.zeros(0, bool)
         what = np.int64(EMIT * emit + NOTE * (self.chooser is not None))
         shown = keys, *((sizes,) if self.sized else ()), *((prices,) if self.priced else ())
         for start, stop in self._chunks(shown, keys):

@@ -58,6 +58,11 @@ CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
 SHOWN = 150.0  # the costs of showing any rows at all,
 FIT = 400_000.0  # and of fitting models to keys with an order
 WARM = 1_024  # sampled rows that a new shadow cache is shown
+ALERT = 1
+IDLE = 2.0
+HALVE = 1
+FELL = 1.1
+REPAY = 0.25
 RECENT = 3  # looks that are compared with those before
 CHANGED, STRANGE = 0.25, 3.0  # in shares and in standard deviations: what is a clear change
 HOT = 1 / 128  # of the rows: such a key makes a sample of the keys unlike all keys
@@ -163,6 +168,7 @@ class Chooser(Pilot):
         self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache since it ruled
         self._real = np.zeros(2)  # and of the one before it
         self._results = 0  # of the engine, so far
+        self._mine = 0 # of the engine with sampled rows, since the last look
         self._seen, self._rows = 0, 0  # sampled rows, and all
         self._count, self._trial = 0, 0  # looks so far, and in this trial
         self._funds = FREE  # what shadow caches may cost now
@@ -205,7 +211,7 @@ class Chooser(Pilot):
         most, some = LONGEST, self._seen // PART
         if not self._alive.any():
             rest = int(REST * self._sample.share / self._costs[self._choice])
-            most, some = max(LONGEST, rest), 2 * some
+            most, some = max(LONGEST, rest), int(IDLE * some)
         return max(FIRST, min(some, most))
 
     @property
@@ -223,15 +229,20 @@ class Chooser(Pilot):
         """Whether all keys are sampled: then the engine is the incumbent's shadow cache."""
         return self._sample.share >= 1
 
-    def learn(self, columns: Columns, start: int, stop: int, results: int) -> bool:
+    def learn(
+        self, columns: Columns, start: int, stop: int, results: int, gained: np.ndarray
+    ) -> bool:
         self._ring.add(tuple(each[start:stop] for each in columns))
         taken, need = self._sample.take(stop), self._need
         if not self._is_whole:
             self._sampled.add(tuple(each[taken[-WARM:]] for each in columns))
+            if len(gained):
+                self._mine += int(gained[taken].sum())
         if self._sample.count < need:
             return False
         own, self._results = results - self._results, results
         changed = self._look(*self._sample.begin(), own)
+        self._mine = 0
         if self._leaves_out and (self._count & (self._count - 1) == 0 or self._count % 64 == 0):
             self._find_hot()
         return changed
@@ -251,6 +262,10 @@ class Chooser(Pilot):
             return True
         if self._is_another_stream(own / rows):
             self._looks = self._looks[:0]
+            if ALERT:
+                self._funds = max(self._funds, REPAY * FREE)
+                self._begin()
+                return False
         if self._alive.any():
             self._show(count, own)
             if self._follow():
@@ -327,10 +342,14 @@ class Chooser(Pilot):
         """Show the last rows to the shadow caches, and note what each found."""
         self._trial += 1
         rows, found = self._last(count), np.full(self._looks.shape[1], np.nan)
+        self._caching = self._shadows._engine.problem == CACHING
         found[:FIRST_ONE] = count, own
         found[FIRST_ONE + self._choice] = own
         for number in sorted(self._shadows.numbers()):
             found[FIRST_ONE + number] = self._show_to(number, rows)
+        if self._caching and not self._is_whole and FELL:
+            own = self._mine
+            found[OWN] = own
         self._whole += own, found[FIRST_ONE + self._choice]
         self._looks = np.vstack((self._looks[1 - LOOKS :], found))
 
@@ -338,6 +357,9 @@ class Chooser(Pilot):
         """Return what is known of all policies; of the one before beside what the engine found."""
         found = self._looks[:, FIRST_ONE:]
         beside = np.repeat(found[:, self._choice, None], found.shape[1], axis=1)
+        if not self._is_whole and FELL and self._shadows._engine.problem == CACHING:
+            beside = np.minimum(beside, FELL * self._looks[:, OWN, None])
+            return evidence(self._looks[:, ROWS], found, beside)
         if not self._is_whole and self._before >= 0 and self._real.min() > 0:
             beside[:, self._before] = self._looks[:, OWN] * (self._real[1] / self._real[0])
         return evidence(self._looks[:, ROWS], found, beside)
@@ -392,8 +414,8 @@ class Chooser(Pilot):
         """
         _, _, base, lead, error = self._evidence()
         ranked = sorted(np.flatnonzero(self._alive).tolist(), key=lambda n: -lead[n] / base[n])
-        kept = [n for n in ranked[: (len(ranked) + 1) // 2] if lead[n] > -BEHIND * error[n]]
-        if len(ranked) == 1:
+        kept = [n for n in (ranked[: (len(ranked) + 1) // 2] if HALVE else ranked) if lead[n] > -BEHIND * error[n]]
+        if len(ranked) == 1 and HALVE:
             kept = [n for n in ranked if lead[n] > error[n]]
         if self._is_over:
             kept = []

@@ -49,7 +49,7 @@ class Pilot:
         """Return up to which row to go before `learn`, `most` at most."""
         return most
 
-    def learn(self, columns: Columns, start: int, stop: int, results: int) -> bool:
+    def learn(self, columns: Columns, start: int, stop: int, results: int, gained: np.ndarray) -> bool:
         """Take note that some rows of the batch were taken; tell whether to change over."""
         return False
 
