@@ -138,6 +138,37 @@ def test_a_cache_in_bytes_goes_on_towards_its_goal_under_another_policy(goal):
     assert after.used <= 40_000
 
 
+@pytest.mark.parametrize("sized", [False, True])
+def test_another_goal_values_what_is_cached(sized):
+    def sizes(*given):
+        return {"size": given} if sized else {}
+
+    cache = Lookup("gdsf", 6 if sized else 3, sized=sized)
+    cache.push([1, 2, 3], **sizes(2, 2, 2))
+    cache = Lookup.restore(cache.save(), goal="costs", cost=[8, 1, 6])
+    recount(cache)
+    assert cache.push([4, 1], cost=[7, 8], **sizes(2, 2)).victim[0] == 2
+    assert cache.attained == 8
+    cache = Lookup.restore(cache.save(), cost=[0, 0, 9])  # other costs under the same goal
+    assert cache.push([5], cost=[1], **sizes(2)).victim[0] == 1
+    assert cache.attained == 0
+    if sized:
+        cache = Lookup.restore(cache.save(), goal="bytes")
+        cache.push([3], size=[2])
+        assert (cache.goal, cache.attained) == ("bytes", 2)
+    assert Lookup.restore(cache.save(), goal="hits").attained == cache.hits
+
+
+def test_another_goal_is_checked():
+    saved = Lookup("gdsf", 10).save()
+    with pytest.raises(BadInput, match="needs what each row costs to fetch; pass cost="):
+        Lookup.restore(saved, goal="costs")
+    with pytest.raises(BadInput, match="takes no cost; pass goal='costs'"):
+        Lookup.restore(saved, cost=[])
+    with pytest.raises(BadInput, match="needs rows with sizes"):
+        Lookup.restore(saved, goal="bytes")
+
+
 def test_a_row_larger_than_the_budget_is_used_and_not_kept():
     cache = Lookup("lru", 10, sized=True)
     out = cache.push([1, 2, 1, 2], size=[4, 11, 4, 11])

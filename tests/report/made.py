@@ -135,8 +135,11 @@ def lookup_sample(number):
     in_force = {"buckets": {"lru": 2}, "scores": {}, "switches": 0}
     held = {"rows_held": 80, "bytes_held": 800, "budget": 100, "in_bytes": False}
     ages = {"staleness_p50": 0.2, "staleness_p99": None}
+    saved = {"bytes_saved": 4000, "bytes_fetched": 1000, "goal": "costs"}
+    saved |= {"cost_saved": 30 * number, "cost_fetched": 10 * number}
     return _sample(
-        number, figures | held | ages | {"in_force": in_force, "policy": "lru", "null_keys": 0}
+        number,
+        figures | held | ages | saved | {"in_force": in_force, "policy": "lru", "null_keys": 0},
     )
 
 

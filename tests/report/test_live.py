@@ -180,6 +180,8 @@ def test_what_prometheus_reads_has_values_and_units():
     assert values["penstock_join_recent_recall_low_ratio", name, None] == latest["recent"]["low"]
     assert values["penstock_query_up", name, None] == 1
     assert values["penstock_lookup_hits_total", "lookup", None] > 0
+    assert values["penstock_lookup_saved_bytes_total", "lookup", None] == 4000
+    assert values["penstock_lookup_fetched_cost_total", "lookup", None] == 20
     assert values["penstock_thin_readings_total", "thin", None] > 0
 
 

@@ -16,8 +16,9 @@ SECOND = 1_000_000
 class Shop:
     """A relation whose rows change; remembers what it was asked for."""
 
-    def __init__(self, keys=range(100)):
+    def __init__(self, keys=range(100), prices=None):
         self.rows = {key: f"row {key}" for key in keys}
+        self.prices = prices  # of keys; with it the relation has a column of prices
         self.asked = []
         self.takes = 0  # microseconds that an answer takes
         self.clock = None
@@ -28,7 +29,10 @@ class Shop:
         if self.clock is not None:
             self.clock.time += self.takes
         known = [key for key in asked if key in self.rows]
-        return pa.table({"k": pa.array(known, keys.type), "name": [self.rows[k] for k in known]})
+        found = {"k": pa.array(known, keys.type), "name": [self.rows[k] for k in known]}
+        if self.prices is not None:
+            found["price"] = pa.array([self.prices.get(k) for k in known], pa.int32())
+        return pa.table(found)
 
 
 class Clock:
@@ -45,7 +49,7 @@ class Clock:
 
 
 def make_plan(shop, *, text_key=False, **options) -> LookupPlan:
-    """Return a plan over events (k, v) and a relation (k, name)."""
+    """Return a plan over events (k, v) and a relation (k, name), which may have prices."""
     kind, arrow = ("string", pa.string()) if text_key else ("bigint", pa.int64())
     chosen = {
         "how": "left",
@@ -59,11 +63,13 @@ def make_plan(shop, *, text_key=False, **options) -> LookupPlan:
         "buckets": 1,
         "partitions": 1,
     } | options
+    promised = [("k", arrow), ("name", pa.string())]
+    promised += [] if shop.prices is None else [("price", pa.int32())]
     return LookupPlan(
         events=Input(("k",), None, ("k", "v"), (kind, "bigint"), not text_key),
         source=as_source(shop, ("k",)),
-        promised=pa.schema([("k", arrow), ("name", pa.string())]),
-        columns=(("name", "name"),),
+        promised=pa.schema(promised),
+        columns=tuple((name, name) for name, _ in promised[1:]),
         labels=tuple(range(chosen["buckets"])),
         **chosen,
     )
@@ -83,7 +89,7 @@ def changes(keys) -> tuple[int, bytes]:
 
 
 def rows_of(outcome) -> list[tuple]:
-    """Return what leaves a bucket: (k, v, name), in order."""
+    """Return what leaves a bucket: (k, v, name), and the price if there is one, in order."""
     tables = [from_ipc(packet.rows) for packet in outcome.packets]
     return [tuple(row.values()) for table in tables for row in table.to_pylist()]
 

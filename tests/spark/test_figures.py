@@ -160,6 +160,11 @@ def test_staleness_is_read_off_the_counted_ages(spark):
         same(figures["staleness_p99"], quantile(each, 0.99))
     assert empty["staleness_p50"] is None
     assert read("penstock_lookup", empty | FACTS, 0).events == 3
+    costs = [(nothing | {"cost_saved": 2.0, "bytes_saved": 7.0}, None)] * 2
+    for has_costs, saved in ((True, 4), (False, None)):
+        named = lookup_figures(has_costs)
+        [figures] = finished(spark, lookup_counters(), named, [costs])
+        assert (figures["cost_saved"], figures["bytes_saved"]) == (saved, 14)
 
 
 def test_the_figures_of_a_thin_keep_their_names(spark):

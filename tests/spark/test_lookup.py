@@ -97,6 +97,41 @@ def hits_of(batches: list[list], budgets: list[int]) -> int:
     )
 
 
+def test_the_goal_of_costs_saves_more_and_may_come_with_a_restart(spark, tmp_path):
+    price = np.where(np.arange(60) % 7 == 3, 1000, 1)
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE parts (k INTEGER, price INTEGER)")
+        connection.executemany("INSERT INTO parts VALUES (?, ?)", enumerate(price.tolist()))
+    connection.close()
+    relation = Relation(f"sqlite:///{tmp_path}/shop.db", table="parts")
+    files, told = Files(tmp_path / "events", SCHEMA), {}
+    batches = write_events(files, seed=6, parts=2)
+
+    def go(goal, name):
+        options = {"budget": 8, "policy": "gdsf", "buckets": 1, "goal": goal, "cost": "price"}
+        frame = lookup(files.stream(spark), relation, "k", **options)
+        assert frame.columns == ["k", "v", "price"]
+        return metrics(run(frame, tmp_path, name))
+
+    told = {goal: go(goal, goal) for goal in ("hits", "costs")}
+    costs, hits = told["costs"], told["hits"]
+    assert costs.cost_saved > 1.2 * hits.cost_saved
+    assert costs.cost_fetched < hits.cost_fetched
+    assert costs.cost_saved_ratio > hits.cost_saved_ratio
+    assert costs.hits < hits.hits
+    batches += write_events(files, seed=7, parts=1)
+    local, saved = Lookup("gdsf", 8), 0
+    for number, batch in enumerate(batches):
+        keys = np.array([key for key in batch if key is not None])
+        if number == 2:
+            local = Lookup.restore(local.save(), goal="costs", cost=price[local.resident])
+        hit = local.push(keys, cost=price[keys] if number == 2 else None).hit
+        saved += price[keys][hit].sum()
+    again = go("costs", "hits")
+    assert (again.goal, again.events) == ("costs", 900)
+    assert (again.hits, again.cost_saved) == (local.hits, saved)
+
+
 def test_batches_text_keys_and_inner(spark, tmp_path):
     rows = [(f"c{key}", name, score) for key, name, score in customers(40)]
     uri = write_table(tmp_path / "shop.db", rows, key="code TEXT PRIMARY KEY")

@@ -14,7 +14,7 @@ def figures(**counts):
     nothing = {field.name: 0 for field in fields(LookupMetrics)}
     facts = {"batch": 4, "staleness_p50": None, "staleness_p99": None, "in_bytes": False}
     return LookupMetrics(
-        **nothing | facts | {"in_force": InForce({}, {}, 0), "policy": ""} | counts
+        **nothing | facts | {"in_force": InForce({}, {}, 0), "policy": "", "goal": "hits"} | counts
     )
 
 
@@ -47,6 +47,13 @@ def test_what_is_wrong_is_said_first(counts, said):
     first, batch, *_ = str(told).splitlines()
     assert first == f"ALARM: {told.alarm}"
     assert batch.split() == ["batch", str(told.batch)]
+
+
+def test_what_was_saved_is_a_share_of_what_was_saved_or_fetched():
+    told = figures(bytes_saved=300, bytes_fetched=100, cost_saved=0, cost_fetched=5)
+    assert (told.bytes_saved_ratio, told.cost_saved_ratio) == (0.75, 0)
+    nothing = figures(cost_saved=None, cost_fetched=None)
+    assert nothing.bytes_saved_ratio is nothing.cost_saved_ratio is None
 
 
 def test_an_empty_relation_has_no_hits():

@@ -18,7 +18,8 @@ OPTIONS = {"budget": 11, "policy": "lru"}
 def test_over_connect(spark, tmp_path):
     uri = write_table(tmp_path / "shop.db", customers(50))
     batches = write_events(Files(tmp_path / "events", SCHEMA), seed=8, parts=2)
-    given = {"folder": str(tmp_path), "uri": uri, "master": "connect", "options": OPTIONS}
+    options = OPTIONS | {"goal": "bytes"}
+    given = {"folder": str(tmp_path), "uri": uri, "master": "connect", "options": options}
     driver = start_driver(given, tmp_path / "log", DRIVER)
     try:
         told = figures(driver, tmp_path / "log")
@@ -28,6 +29,8 @@ def test_over_connect(spark, tmp_path):
     assert told["events"] == told["batch_rows"] == 600
     assert told["hits"] + told["known_missing"] + told["misses"] + told["null_keys"] == 600
     assert told["rows_held"] == 11
+    assert told["bytes_saved"] > told["bytes_fetched"] > 0
+    assert (told["goal"], told["cost_saved"]) == ("bytes", None)
 
 
 @pytest.mark.slow  # a Spark process of its own, killed on its way

@@ -121,8 +121,7 @@ class Lookup(Engine):
             emit: bool; default True. False: the outcome is only counted.
         """
         keys = _keys(key)
-        if self.goal != COSTS and cost is not None:
-            raise BadInput(f"a cache with the goal of {self.goal} takes no cost; pass goal='costs'")
+        self._refuse_needless(cost)
         sizes = _numbers("size", size, len(keys), 1, SIZES) if self.sized else NO_NUMBERS
         prices = sizes if self.priced else NO_NUMBERS
         if self.goal == COSTS:
@@ -130,6 +129,10 @@ class Lookup(Engine):
         if self.in_bytes:
             sizes = sizes + self.footprint.charge
         return self._take(keys, sizes, prices, emit)
+
+    def _refuse_needless(self, cost: npt.ArrayLike | None) -> None:
+        if self.goal != COSTS and cost is not None:
+            raise BadInput(f"a cache with the goal of {self.goal} takes no cost; pass goal='costs'")
 
     def _take(self, keys: np.ndarray, sizes: np.ndarray, prices: np.ndarray, emit: bool) -> Outcome:
         """Take references; sizes and prices are empty where there are none."""
@@ -240,22 +243,42 @@ class Lookup(Engine):
         *,
         policy: str | Policy | Configured | None = None,
         budget: int | Literal["same"] | None = "same",
+        goal: str | None = None,
+        cost: npt.ArrayLike | None = None,
     ) -> "Lookup":
         """Return a cache that goes on where `save` left off. Rows keep their slots.
 
         Args:
             saved: dict of str to array, as `save` returned it.
             policy: str, `Policy`, `Configured` or None; default None, the policy of then. Another
-                one gets the cached rows as if they had just been fetched.
+                one gets the cached rows as if they had just been fetched, and so does the same one
+                with another `goal` or other costs.
             budget: int, `"same"` or None; default `"same"`, the budget of then. With a smaller one
                 the policy evicts what no longer fits. None: no limit.
+            goal: `"hits"`, `"bytes"`, `"costs"` or None; default None, the goal of then.
+            cost: int[n] or None; default None, as it was. What it costs to fetch each cached row
+                from now on, in the order of `resident`; needed if the goal becomes costs.
+
+        >>> cache = Lookup(policy="gdsf", budget=2)
+        >>> cache.push([1, 2]).hit.tolist()
+        [False, False]
+        >>> cache = Lookup.restore(cache.save(), goal="costs", cost=[9, 1])
+        >>> cache.push([3], cost=[5]).victim.tolist()
+        [2]
         """
         header = unpack_header(saved, cls.kind)
-        cache = cls(**arguments(header, policy, budget))
-        same, resized, kept = cache._resume(saved, header)
+        given = arguments(header, policy, budget) | ({} if goal is None else {"goal": goal})
+        cache = cls(**given)
+        cache._refuse_needless(cost)
+        anew = cost is not None or cache.goal != header["options"]["goal"]
+        same, resized, kept = cache._resume(saved, header, anew)
         if header["capacity"] > cache._capacity:
             cache._grow(header["capacity"])
+        if cache._weighed and anew:
+            saved = saved | {"held.worth": cache._worths(saved, header["charge"], cost)}
         cache._load(saved, kept, header["charge"])
+        if anew:
+            cache._tables.counts[SAVED] = 0
         if resized or not same:
             cache._pilot.begin(cache.attained)
         return cache
@@ -283,6 +306,16 @@ class Lookup(Engine):
             policy, states = self._any_hooks()
             fit = lookup_kernel.compile_fit(policy, self.sized)
             fit(tables, states[0], live, self._unmarked(), not kept, self._budgets[0])
+
+    def _worths(
+        self, saved: dict[str, np.ndarray], charge: int, cost: npt.ArrayLike | None
+    ) -> np.ndarray:
+        """Return what a hit of each saved row is worth for the room that it took."""
+        count = len(saved["held.key"])
+        size = saved["held.size"] if self.sized else np.ones(count, np.int64)
+        if self.goal == COSTS:
+            return _numbers("cost", cost, count, 0, PRICES) / size
+        return (size - charge if self.goal == BYTES else np.ones(count)) / size
 
     def _columns(self) -> list[str]:
         """Return the fields of a row that are worth saving."""

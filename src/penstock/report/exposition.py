@@ -69,6 +69,10 @@ LOOKUP = (
     Metric("calls_total", "calls", "Queries sent to the relation."),
     Metric("retries_total", "retries", "Queries that were sent again."),
     Metric("expired_rows_total", "expired", "Rows that became older than ttl."),
+    Metric("saved_bytes_total", "bytes_saved", "Bytes of the rows of hits."),
+    Metric("fetched_bytes_total", "bytes_fetched", "Bytes of the rows that were fetched."),
+    Metric("saved_cost_total", "cost_saved", "What it would have cost to fetch the rows of hits."),
+    Metric("fetched_cost_total", "cost_fetched", "What it cost to fetch rows."),
     *BUDGETED,
     Metric("staleness_seconds", "staleness", "Age of the rows at serving.", "percentile"),
 )

@@ -29,6 +29,10 @@ PARTS = {  # of a micro-batch: our words, and Spark's names
 }
 WHOLE = "triggerExecution"
 UNKNOWN = "query"  # the kind of one that failed before it reported anything
+SAVED = {  # figures of a lookup, by its goal: what was saved, and what was fetched
+    "bytes": ("bytes_saved", "bytes_fetched"),
+    "costs": ("cost_saved", "cost_fetched"),
+}
 SENT = ("above", "below", "asked", "spoke", "first")  # refreshes of a thin, by their kind
 PlotCurve = dict[str, Any]
 Card = tuple[str, str, str]  # a label, a value, and what stands below
@@ -249,6 +253,10 @@ def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
         asked, hits = (b["figures"][name] - a["figures"][name] for name in ("events", "hits"))
         points.append((b["at"], hits / asked if asked > 0 and hits >= 0 else None))
     curves = [_curve("between micro-batches", points, colour=OURS)]
+    goal = samples[-1]["figures"].get("goal")
+    if goal in SAVED:
+        saved = [(b["at"], _saved(goal, b, a)) for a, b in pairwise(samples)]
+        curves.append(_curve(f"of {goal}, which are the goal", saved, colour=OTHER))
     yield _plot("hits", "Hit ratio", "of the events", curves, percent=True, y_range=[0, 1])
     yield _held(samples)
     rates = [
@@ -259,11 +267,23 @@ def _lookup_plots(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     yield _plot("rates", "Rows a second", "rows a second", rates)
 
 
+def _saved(goal: str, sample: Sample, since: Sample | None = None) -> float | None:
+    """Return the share that a lookup has saved of its goal; None where that is not known."""
+    now, then = sample["figures"], since["figures"] if since else {}
+    saved, fetched = ((now.get(name) or 0) - (then.get(name) or 0) for name in SAVED[goal])
+    return saved / (saved + fetched) if min(saved, fetched) >= 0 < saved + fetched else None
+
+
 def _lookup_cards(sample: Sample) -> Iterator[Card]:
     figures = sample["figures"]
     asked = figures["events"] - figures["null_keys"]
     ratio = f"{figures['hits'] / asked:.1%}" if asked else "-"
     yield "hit ratio, since the start", ratio, f"{figures['calls']:,} calls"
+    goal = figures.get("goal")
+    if goal in SAVED:
+        share, fetched = _saved(goal, sample), figures[SAVED[goal][1]]
+        saved = "-" if share is None else f"{share:.1%}"
+        yield f"{goal} saved, since the start", saved, f"{fetched:,} fetched"
     yield _held_card(figures)
     stale = figures["staleness_p99"]
     yield "age of rows, 99 %", "-" if stale is None else f"{stale:.3g} s", "at serving"

@@ -17,7 +17,7 @@ from ..kernel.policy import CACHING, JOINING
 from .plan import JoinPlan, LookupPlan
 from .recall.estimate import SUMS, Counts, high, low, value
 from .runtime.join_bucket import COUNTED, ESTIMATED, counter_names
-from .runtime.lookup_bucket import AGES, LOOKUP_COUNTED, lookup_counters
+from .runtime.lookup_bucket import AGES, COSTS_COUNTED, LOOKUP_COUNTED, lookup_counters
 from .runtime.result_rows import WIDTH
 from .runtime.sharing import NAMED
 
@@ -96,6 +96,7 @@ def _facts(plan: JoinPlan | LookupPlan) -> Figures:
     """Return under which terms the query runs."""
     return {
         "policy": F.lit(plan.policy),
+        "goal": F.lit(plan.goal),
         "budget": F.lit(plan.budget).cast("bigint"),
         "in_bytes": F.lit(plan.in_bytes),
         "checkpoint": F.lit(plan.checkpoint).cast("string"),
@@ -127,8 +128,7 @@ def is_join(name: str) -> bool:
 
 def observed_join(packets: DataFrame, plan: JoinPlan) -> DataFrame:
     """Let the progress of a query carry the figures of a join."""
-    facts = {"goal": F.lit(plan.goal)} | _facts(plan)
-    figures = join_figures(len(plan.inputs), plan.budget is None) | facts
+    figures = join_figures(len(plan.inputs), plan.budget is None) | _facts(plan)
     return _observed(packets, join_name(plan.place), figures)
 
 
@@ -255,13 +255,15 @@ def _names(names: list[str]) -> Column:
 
 def observed_lookup(packets: DataFrame, plan: LookupPlan) -> DataFrame:
     """Let the progress of a query carry the figures of a lookup."""
-    return _observed(packets, LOOKUP, lookup_figures() | _facts(plan))
+    return _observed(packets, LOOKUP, lookup_figures(plan.cost is not None) | _facts(plan))
 
 
-def lookup_figures() -> Figures:
-    """Return the figures of a lookup."""
+def lookup_figures(has_costs: bool = True) -> Figures:
+    """Return the figures of a lookup; those of costs are null where none are told."""
     counted = Counted(lookup_counters())
     made = {RENAMED.get(name, name): counted.whole(name) for name in LOOKUP_COUNTED}
+    if not has_costs:
+        made |= {name: F.lit(None).cast("bigint") for name in COSTS_COUNTED}
     for name, share in QUANTILES.items():
         made[name] = counted.run(AGES[0], len(AGES), partial(_quantile, share))
     return made | _held(counted) | {"in_force": _in_force(CACHING, counted)}

@@ -9,8 +9,10 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
 from .. import policies
+from ..engine.lookup import COSTS, GOALS, HITS
 from ..errors import BadInput
 from ..kernel.durations import microseconds
+from ..kernel.options import nearest
 from ..kernel.policy import CACHING
 from ..relations import Patience, Relation, RowSource, as_source
 from ..relations.fetching import ask
@@ -45,6 +47,8 @@ def lookup(
     *,
     budget: int | str,
     policy: str = policies.DEFAULT,
+    goal: str = HITS,
+    cost: str | None = None,
     how: str = "left",
     ttl: Span | None = None,
     on_missing: str = "null",
@@ -68,6 +72,12 @@ def lookup(
         on: the key column of the events, or several.
         budget: rows (50_000) or bytes ("64 MB") of the relation that may be cached.
         policy: what stays cached; see `penstock policies`.
+        goal: what the budget is to buy most of: `hits`, `bytes` of rows that need not be fetched,
+            or `costs`, what it would have cost to fetch these. It decides what is kept, never which
+            row an event gets.
+        cost: the column of the relation that tells what a row costs to fetch: whole numbers of any
+            unit. A null, or a key without a row, counts as 0. It is a column of the result like
+            any other.
         how: `left`, or `inner`: events without a row are left out.
         ttl: a cached row is never served older than this; None: it may be of any age.
         on_missing: `null`, or `error`: a key without a row fails the query.
@@ -99,13 +109,21 @@ def lookup(
     checks.check_policy(policy, CACHING, [source])
     answered = as_source(relation, source.keys)
     known: dict[str, Any] = {
+        "goal": checks.choice(goal, "goal", GOALS),
+        "cost": None if cost is None else checks.text(cost, "cost"),
         "how": checks.choice(how, "how", ("left", "inner")),
         "on_missing": checks.choice(on_missing, "on_missing", ("null", "error")),
         "ttl": None if ttl is None else microseconds(ttl, "ttl"),
         "seed": checks.whole(seed, "seed", 0),
         "patience": _patience(timeout, retries, fetch_size),
     }
+    if goal == COSTS and cost is None:
+        raise BadInput(
+            "goal='costs' needs what a row costs to fetch; pass cost=, a column of the relation"
+        )
     promised = _ask_relation(answered, events, source, known["patience"])  # after all other checks
+    if cost is not None:
+        _check_cost(cost, answered, promised)
     plan = LookupPlan(
         events=source,
         source=answered,
@@ -117,7 +135,7 @@ def lookup(
         **known,
         **where,
     )
-    plan.engine(plan.buckets - 1).push([], size=[])  # the smallest share must have room for a row
+    plan.engine(plan.buckets - 1)  # the smallest share must have room for a row
     check_checkpoint(session, checkpoint, plan, events.isStreaming)
     return _run(plan, events, changes)
 
@@ -194,6 +212,22 @@ def _check_key_types(
                 f"events frame and {there.simpleString()} in column {theirs!r} of "
                 f"{relation.name}; cast one of them"
             )
+
+
+def _check_cost(cost: str, relation: RowSource, promised: pa.Schema) -> None:
+    """Refuse a column of costs that the relation does not have, or that has no whole numbers."""
+    names = [name for name in promised.names if name not in relation.keys]
+    if cost not in names:
+        raise BadInput(
+            f"cost must name a column of {relation.name} beside its key, got {cost!r}; "
+            f"{nearest(cost, names)}"
+        )
+    kind = promised.field(cost).type
+    if not pa.types.is_integer(kind):
+        raise BadInput(
+            f"cost must name a column of whole numbers, and {cost!r} of {relation.name} has the "
+            f"type {kind}; cast it to bigint"
+        )
 
 
 def _new_names(

@@ -100,12 +100,17 @@ class LookupMetrics:
     invalidated: int  # and were cached
     evicted: int
     rejected: int  # rows fetched, used and not kept
+    bytes_saved: int  # of the rows of hits, which were not fetched
+    bytes_fetched: int
+    cost_saved: int | None  # what it would have cost to fetch them; None without cost=
+    cost_fetched: int | None  # what was fetched cost so much
     rows_held: int
     bytes_held: int
     staleness_p50: float | None  # age of the rows at serving, in seconds
     staleness_p99: float | None
     in_force: InForce  # policies by buckets, and with `auto` what the challengers would find
     policy: str  # as it was asked for
+    goal: str
     budget: int
     in_bytes: bool  # what the budget counts: bytes, or rows
 
@@ -126,6 +131,16 @@ class LookupMetrics:
         return self.hits / asked if asked else None
 
     @property
+    def bytes_saved_ratio(self) -> float | None:
+        """The share that was saved of the bytes that were saved or fetched."""
+        return _share(self.bytes_saved, self.bytes_fetched)
+
+    @property
+    def cost_saved_ratio(self) -> float | None:
+        """The share that was saved of the costs that were saved or paid; None without cost=."""
+        return _share(self.cost_saved, self.cost_fetched)
+
+    @property
     def alarm(self) -> str | None:
         """What looks wrong, in a sentence; None if nothing does."""
         asked = self.events - self.null_keys
@@ -143,6 +158,13 @@ class LookupMetrics:
     def __str__(self) -> str:
         alarm = f"ALARM: {self.alarm}\n" if self.alarm else ""
         return alarm + one_a_line(self)
+
+
+def _share(part: int | None, other: int | None) -> float | None:
+    """Return the share of a part; None where there is nothing, or it is not known."""
+    return (
+        part / (part + other) if part is not None and other is not None and part + other else None
+    )
 
 
 @dataclass(frozen=True)

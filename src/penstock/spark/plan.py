@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..engine import Lookup
 from ..engine.ledger import split_budget
+from ..engine.lookup import COSTS, HITS
 from ..kernel.shape import Joins
 from ..relations import Patience, RowSource
 from .checks import BUCKETS, USUAL, whole
@@ -46,8 +47,13 @@ class Placed:
         return True
 
     def under(self, terms: dict[str, Any]) -> Self:
-        """Return the plan as it was before some of it changed."""
-        return replace(self, **{name: terms[name] for name in self.changeable})
+        """Return the plan as it was before some of it changed.
+
+        What was written before there was a field has the default of that.
+        """
+        before: dict[str, Any] = {n: getattr(type(self), n, None) for n in self.changeable}
+        before |= terms
+        return replace(self, **{name: before[name] for name in self.changeable})
 
     @property
     def placement(self) -> dict[str, object]:
@@ -162,7 +168,15 @@ class LookupPlan(Placed):
     """What the operator of a lookup must know."""
 
     what: ClassVar[str] = "lookup"
-    changeable: ClassVar[tuple[str, ...]] = ("budget", "in_bytes", "policy", "seed", "ttl")
+    changeable: ClassVar[tuple[str, ...]] = (
+        "budget",
+        "in_bytes",
+        "policy",
+        "goal",
+        "cost",
+        "seed",
+        "ttl",
+    )
 
     events: Input
     source: RowSource
@@ -174,6 +188,8 @@ class LookupPlan(Placed):
     budget: int
     in_bytes: bool
     policy: str
+    goal: str = HITS
+    cost: str | None = None  # the relation's column that tells what a row costs to fetch
     seed: int
     patience: Patience
 
@@ -206,6 +222,21 @@ class LookupPlan(Placed):
         """How many key columns stand before the relation's in a cached row, to be compared."""
         return 0 if self.events.exact else len(self.events.keys)
 
+    @property
+    def cost_place(self) -> str:
+        """Which column of a cached row tells what it costs to fetch."""
+        names = [name for name, _ in self.columns]
+        return str(self.held_keys + names.index(str(self.cost)))
+
+    @property
+    def engine_goal(self) -> str:
+        """The goal of the engines, which are told bytes as costs.
+
+        With a budget in rows an engine knows no sizes, and of a key without a row there are no
+        bytes.
+        """
+        return HITS if self.goal == HITS else COSTS
+
     def share(self, number: int) -> int:
         """Return what one bucket may hold."""
         return split_budget(self.budget, self.buckets)[number]
@@ -213,5 +244,9 @@ class LookupPlan(Placed):
     def engine(self, number: int) -> Lookup:
         """Return the cache of a bucket, as it starts."""
         return Lookup(
-            self.policy, self.share(number), in_bytes=self.in_bytes, seed=self.seed + number
+            self.policy,
+            self.share(number),
+            goal=self.engine_goal,
+            in_bytes=self.in_bytes,
+            seed=self.seed + number,
         )

@@ -31,8 +31,9 @@ def data(tmp_path_factory):
     lines = [f'{{"uid": {who}, "at": "{when}Z"}}' for who, when in zip(customer[::-1], at)]
     (folder / "clicks" / "0.json").write_text("\n".join(lines))
     with sqlite3.connect(folder / "shop.db") as shop:
-        shop.execute("CREATE TABLE customers (id INTEGER, name TEXT)")
-        shop.executemany("INSERT INTO customers VALUES (?, ?)", [(n, f"c{n}") for n in range(30)])
+        shop.execute("CREATE TABLE customers (id INTEGER, name TEXT, price INTEGER)")
+        rows = [(n, f"c{n}", 1 + n % 3) for n in range(30)]
+        shop.executemany("INSERT INTO customers VALUES (?, ?, ?)", rows)
     shop.close()
     return folder
 
@@ -128,6 +129,8 @@ events = "views"
 on = "id"
 budget = 20
 policy = "lru"
+goal = "costs"
+cost = "price"
 how = "inner"
 checkpoint = "CHECKPOINT"
 
@@ -145,7 +148,14 @@ trigger.availableNow = true
     found = spark.read.parquet(f"{tmp_path}/out")
     assert found.where("name != concat('c', id)").count() == 0
     known = spark.read.parquet(f"{data}/views").where("customer < 30").count()
-    assert found.count() == metrics(query).found == known
+    told = metrics(query)
+    assert found.count() == told.found == known
+    paid = found.selectExpr("sum(price)").first()[0]
+    assert 0 < told.cost_saved < paid <= told.cost_saved + paid  # hits alone
+    assert told.goal == "costs"
+    made = pipeline(tmp_path, text.replace('cost = "price"', 'cost = "prize"'))
+    with pytest.raises(PenstockError, match=r"line 13: .*'prize'; did you mean 'price'"):
+        made.result(made.frames(spark))
     wrong = text.replace('table = "customers"', 'table = "custmers"')
     made = pipeline(tmp_path, wrong)
     with pytest.raises(PenstockError, match=r"shop\.toml, line \d+: .*custmers"):

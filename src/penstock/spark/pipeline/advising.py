@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 
 from ...advisor import Advice
 from ...engine.join_options import ALL, INNER, default_goal
+from ...engine.lookup import HITS
 from ...kernel.durations import in_words, microseconds
 from ..sample.advice import advise
 from . import connectors
@@ -42,7 +43,10 @@ def advised(pipeline: Pipeline, spark: Any) -> Advice:
     with pipeline.placed(pipeline.name, given):
         if pipeline.name == "lookup":
             events = _sample(pipeline, spark, given["events"], None)
-            return advise(events, on=given["on"], time=_only_time(pipeline, events))
+            made = advise(events, on=given["on"], time=_only_time(pipeline, events))
+            goal = given.get("goal", HITS)
+            doubt = f"the advice counts hits, and the goal of the file is {goal}"
+            return made if goal == HITS else replace(made, said=[doubt, *made.said])
         window: str | list[str] | None = given.get("within")
         span = None if window is None else _widest(window)
         left, right = (_sample(pipeline, spark, given[side], span) for side in ("left", "right"))

@@ -158,13 +158,16 @@ def pieces(sizes: np.ndarray, rows: int, most: int) -> Iterator[slice]:
 def column_bytes(column: pa.ChunkedArray) -> np.ndarray | int:
     """Return about how many bytes each value takes; one number if all take the same.
 
+    It follows from the value and its type alone, whatever rows it came with: what is decided by
+    sizes is then decided alike when a bucket is made anew from its state.
+
     >>> column_bytes(pa.chunked_array([["a", None, "bcd"]])).tolist()
     [5, 4, 7]
     """
     if not len(column):
         return 0
     if not _varies(column.type):
-        return -(-column.nbytes // len(column))
+        return _width(column)
     return np.concatenate([_value_bytes(chunk) for chunk in column.chunks])
 
 
@@ -180,7 +183,15 @@ def _value_bytes(array: pa.Array) -> np.ndarray:
         ends = np.concatenate([[0], np.cumsum(sum(map(_value_bytes, inside)))])
         at = array.offsets.to_numpy(zero_copy_only=False)
         return ends[at[1:]] - ends[at[:-1]] + np.int64(4)
-    return np.full(count, -(-array.nbytes // count) if count else 0, np.int64)
+    return np.full(count, _width(array), np.int64)
+
+
+def _width(values: pa.Array | pa.ChunkedArray) -> int:
+    """Return how many bytes each value takes of a type without lengths."""
+    try:
+        return int(-(-values.type.bit_width // 8))
+    except ValueError:  # a type that Spark does not have, or one of nulls alone
+        return int(-(-values.nbytes // max(1, len(values))))
 
 
 def _varies(kind: pa.DataType) -> bool:
@@ -197,7 +208,7 @@ def _has_items(kind: pa.DataType) -> bool:
 
 
 def row_bytes(table: pa.Table, rows: int) -> np.ndarray:
-    """Return about how many bytes each row takes: texts and lists exactly, the rest on average."""
+    """Return about how many bytes each row takes: of texts and lists their own, else by type."""
     total = np.zeros(rows, np.int64)
     if rows:
         for column in table.columns:

@@ -66,6 +66,10 @@ class Bucket:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in self.outside}
 
+    def count_on(self, totals: dict[str, float], before: dict[str, Any]) -> None:
+        """Count on from totals that were counted under the terms of before."""
+        self.totals |= totals
+
     def resume(self, stored: Stored) -> None:
         """Go on from what was stored, perhaps with another budget or policy."""
         raise NotImplementedError

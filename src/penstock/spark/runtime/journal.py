@@ -170,7 +170,7 @@ class Journal:
         version = self.version
         if not self.plan.can_go_on(version.terms):
             bucket = make(self.plan, self.number, None)
-            bucket.totals |= version.totals
+            bucket.count_on(version.totals, version.terms)
             return bucket
         plan = self.plan if self.is_same else self.plan.under(version.terms)
         state = b"".join(self._read(BASE + STEP * number) for number in range(version.chunks))

@@ -8,7 +8,7 @@ the relation lie in segments, by number; a slot of the engine knows the number o
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,8 @@ import pyarrow as pa
 from ... import policies
 from ...engine import Lookup
 from ...engine.adapt import census
+from ...engine.lookup import BYTES as OF_BYTES
+from ...engine.lookup import COSTS, HITS
 from ...engine.saved import prefixed
 from ...errors import BadInput
 from ...kernel.policy import CACHING
@@ -37,6 +39,8 @@ COLUMNS: dict[str, type] = {"key": np.int64, "found": np.bool_, "sent": np.int64
 BINS = 32
 AGES = [f"age_{number}" for number in range(BINS)]
 MILLISECOND = 1_000  # microseconds
+DEAREST = 2**40  # what a row may cost: sums of millions of them are whole numbers of 64 bits
+COSTS_COUNTED = ("cost_saved", "cost_fetched")
 LOOKUP_COUNTED = (
     "events",
     "null",
@@ -53,6 +57,9 @@ LOOKUP_COUNTED = (
     "invalidated",
     "evicted",
     "rejected",
+    "bytes_saved",
+    "bytes_fetched",
+    *COSTS_COUNTED,
 )
 
 
@@ -137,15 +144,32 @@ class LookupBucket(Bucket):
 
     def resume(self, stored: Stored) -> None:
         """Go on where an earlier micro-batch stopped, perhaps with another budget or policy."""
-        self.totals |= stored.totals
+        self.count_on(stored.totals, stored.fingerprint)
         if any(stored.fingerprint.get(n) != value for n, value in self.plan.meaning.items()):
             return  # other columns or another relation: what was cached is of no use
         saved = stored.part("cache.")
         self.rows.load(0, stored.payloads[0], {name: stored.arrays[name] for name in COLUMNS})
         self.next_row = len(self.rows)
-        self._place(saved["slot"].astype(np.int64), np.arange(self.next_row))
-        budget = self.plan.share(self.number)
-        self.cache = Lookup.restore(saved, policy=self.plan.policy, budget=budget)
+        rows = np.arange(self.next_row)
+        self._place(saved["slot"].astype(np.int64), rows)
+        self.cache = Lookup.restore(
+            saved,
+            policy=self.plan.policy,
+            budget=self.plan.share(self.number),
+            goal=self.plan.engine_goal,
+            cost=None if self._is_worth_the_same(stored.fingerprint) else self._worth(rows),
+        )
+
+    def count_on(self, totals: dict[str, float], before: dict[str, Any]) -> None:
+        """Count on from the totals of before; costs of another column are of another unit."""
+        others = () if before.get("cost") == self.plan.cost else COSTS_COUNTED
+        self.totals |= {name: total for name, total in totals.items() if name not in others}
+
+    def _is_worth_the_same(self, before: dict[str, Any]) -> bool:
+        """Tell whether hits are worth what they were; an old state names no goal, which is hits."""
+        goal = self.plan.goal
+        same = before.get("goal", HITS) == goal
+        return same and (goal != COSTS or before.get("cost") == self.plan.cost)
 
     def _place(self, slots: np.ndarray, rows: np.ndarray) -> None:
         """Take note which row each of some slots has."""
@@ -175,11 +199,13 @@ class LookupBucket(Bucket):
         row = self._tell_apart(events, at)
         found = self.rows.values("found", row).astype(bool)
         self._refuse_missing(events, found)
-        before = self.cache.counters
-        hit = self.cache.push(events.key, size=self._sizes(events, at)).hit
+        before, worth = self.cache.counters, self._worth(at)
+        cost = None if worth is None else worth[events.number]
+        hit = self.cache.push(events.key, size=self._sizes(events, at), cost=cost).hit
         for name in ("evicted", "rejected"):
             self.totals[name] += self.cache.counters[name] - before[name]
         self._count(events, row, found, hit)
+        self._count_saved(at, events.number[hit & found & (row == at[events.number])])
         slots = self.cache.find(events.different)
         self._place(slots[slots >= 0], at[slots >= 0])
         yield from self._packets(events, row, found)
@@ -252,8 +278,12 @@ class LookupBucket(Bucket):
         key = np.zeros(events.table.num_rows, np.int64)
         key[events.known] = events.key
         columns = {"key": key[which], "found": row >= 0, "sent": answer.arrays["sent"]}
-        self.rows.add(make_segment(self.next_row, payload, columns))
+        segment = make_segment(self.next_row, payload, columns)
+        self.rows.add(segment)
         self.next_row += len(which)
+        self.totals["bytes_fetched"] += int(segment.size[columns["found"]].sum())
+        if self.plan.cost is not None:
+            self.totals["cost_fetched"] += int(self._costs(numbers).sum())
         return numbers
 
     def _fetch(self, keys: pa.Table) -> bytes:
@@ -294,6 +324,50 @@ class LookupBucket(Bucket):
         if not self.plan.in_bytes:
             return None
         return (self.rows.values("size", at).astype(np.int64) + BESIDE)[events.number]
+
+    def _worth(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return what a hit of some rows is worth; None with the goal of hits, where all are one.
+
+        A key without a row is worth nothing: no byte is fetched for it, and what it costs to ask
+        for it is not known.
+        """
+        if self.plan.goal == OF_BYTES:
+            return self._bytes(rows)
+        return self._costs(rows) if self.plan.goal == COSTS else None
+
+    def _bytes(self, rows: np.ndarray) -> np.ndarray:
+        """Return how many bytes are fetched for some rows."""
+        return self.rows.values("size", rows).astype(np.int64) * self.rows.values("found", rows)
+
+    def _costs(self, rows: np.ndarray) -> np.ndarray:
+        """Return what it costs to fetch some rows; 0 where that is null, or there is no row."""
+        if not len(rows):
+            return np.zeros(0, np.int64)
+        column = self.rows.take([self.plan.cost_place], rows).column(0).combine_chunks()
+        cost = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero((cost < 0) | (cost > DEAREST))
+        if len(wrong):
+            raise BadInput(
+                f"{self.plan.source.name} has {cost[wrong[0]]} in the column {self.plan.cost!r} "
+                f"for the key {said(self._held_keys(rows[wrong[:1]]), 0)}, and what a row costs to "
+                "fetch must be from 0 to 2**40; change that, or pass another column as cost="
+            )
+        return cost
+
+    def _held_keys(self, rows: np.ndarray) -> pa.Table:
+        """Return the keys of some rows, as the events have them."""
+        source = self.plan.events
+        if source.exact:
+            key = pa.array(self.rows.values("key", rows))
+            return pa.table({source.keys[0]: source.whole_key(key)})
+        names = [str(place) for place in range(self.plan.held_keys)]
+        return self.rows.take(names, rows).rename_columns(list(source.keys))
+
+    def _count_saved(self, at: np.ndarray, served: np.ndarray) -> None:
+        """Count what was not fetched: of the rows `at`, those that were `served`."""
+        self.totals["bytes_saved"] += int(self._bytes(at)[served].sum())
+        if self.plan.cost is not None:
+            self.totals["cost_saved"] += int(self._costs(at)[served].sum())
 
     def _count(self, events: Events, row: np.ndarray, found: np.ndarray, hit: np.ndarray) -> None:
         self.totals["events"] += events.table.num_rows
@@ -346,7 +420,8 @@ class LookupBucket(Bucket):
         self._rebuild(saved["slot"].astype(np.int64))
         arrays = prefixed("cache.", saved)
         arrays |= {name: self.rows.saved(name, kind) for name, kind in COLUMNS.items()}
-        said = self.plan.fingerprint | self.plan.meaning
+        worth = {"goal": self.plan.goal, "cost": self.plan.cost}
+        said = self.plan.fingerprint | self.plan.meaning | worth
         return Stored(said, arrays, [self.rows.payload], self.totals)
 
     def report(self, state_bytes: int) -> dict[str, float]:

@@ -42,7 +42,7 @@ def join_kernels(plan: JoinPlan, session: Any) -> Kernels:
 
 def lookup_kernels(plan: LookupPlan, session: Any) -> Kernels:
     """Have all kernels compiled that a lookup needs."""
-    given = plan.policy, BYTES if plan.in_bytes else ROWS, plan.in_bytes
+    given = plan.policy, BYTES if plan.in_bytes else ROWS, plan.in_bytes, plan.engine_goal
     return _kernels(plan.engine(0), Call(__name__, "rehearse_lookup", given), session)
 
 
@@ -82,11 +82,11 @@ def rehearse_join(plan: JoinPlan) -> None:
     prepare(make_join(plan, 0))
 
 
-def rehearse_lookup(policy: str, budget: int, in_bytes: bool) -> None:
+def rehearse_lookup(policy: str, budget: int, in_bytes: bool, goal: str) -> None:
     """Do to a few keys what a lookup does, without asking a relation for them."""
     packing = Packing(0, (0,), (KEY,), None)
     list(make_packer(packing)(iter([pa.record_batch({KEY: pa.array([1, 2])})])))
-    prepare(Lookup(policy, budget, in_bytes=in_bytes))
+    prepare(Lookup(policy, budget, in_bytes=in_bytes, goal=goal))
 
 
 def rehearse_all(policy: str, goal: str) -> None:
