@@ -64,7 +64,6 @@ class Engine:
     _indirect: tuple[tuple, Any] = (), None  # what `_any_hooks` returned, and of which arrays
     _plain_rows = 0  # taken as plain Python so far,
     _slow_since: float | None = None  # from this moment on, by a clock that never goes back
-    _gained = np.zeros(0, bool)
     is_shadow = False  # many policies in little use: kernels are not compiled for each of them
 
     def __init__(
@@ -154,6 +153,10 @@ class Engine:
 
     def _fit(self, shadow: "Engine", share: float) -> None:
         """Bring a shadow cache to the size that it would be made in now."""
+
+    def _gained(self, rows: np.ndarray) -> int:
+        """Return what was found in some rows of the batch; only a cache can tell."""
+        raise NotImplementedError
 
     @abstractmethod
     def _show(self, columns: Columns) -> None:
