@@ -56,7 +56,7 @@ SURE = 2.0  # standard errors by which a challenger must lead,
 SURE_JOINING = 4.0  # and in joins, which begin with what is hardly ever beaten
 FELL = 1.1  # times what the engine found: what its shadow cache found counts up to this
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-FREE = 80_000.0  # what trials may cost at first, and what a trial that goes on may owe,
+FREE, FREE_CACHING = 40_000.0, 80_000.0  # what trials may cost at first and owe later,
 ADVANCE = 20_000.0  # what they may cost at least when the stream has changed,
 SPEND = 0.015  # and in the long run of what the engine costs
 CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
@@ -159,7 +159,9 @@ class Chooser(Pilot):
         caching = engine.problem == CACHING
         self._leaves_out = not caching and not self._is_whole  # hot keys
         self._knows_gains = caching and not self._is_whole  # what the engine found in sampled rows
-        scale, self._sure = (CACHED, SURE) if caching else (1.0, SURE_JOINING)
+        scale, self._sure, self._free = 1.0, SURE_JOINING, FREE
+        if caching:
+            scale, self._sure, self._free = CACHED, SURE, FREE_CACHING
         self._costs = [scale * each.policy.cost for each in tried]  # of a row
         self._mean_cost = sum(self._costs) / count
         self._start, self._choice, self._before = start, start, -1
@@ -172,7 +174,7 @@ class Chooser(Pilot):
         self._gained = 0  # in the sampled rows since the last look, where that is known
         self._seen, self._rows = 0, 0  # sampled rows, and all
         self._count, self._trial = 0, 0  # looks so far, and in this trial
-        self._funds = FREE  # what shadow caches may cost now
+        self._funds = self._free  # what shadow caches may cost now
         self._doubt = 1.0  # how many times as much a change must bring
         self._since = 0  # rows when the incumbent took over
         self.switches = 0
@@ -218,7 +220,7 @@ class Chooser(Pilot):
     @property
     def _is_over(self) -> bool:
         """Whether the trial has taken too long, or cost too much."""
-        return self._trial >= LENGTH or self._funds < -FREE
+        return self._trial >= LENGTH or self._funds < -self._free
 
     @property
     def _is_unproved(self) -> bool:
@@ -230,9 +232,7 @@ class Chooser(Pilot):
         """Whether all keys are sampled: then the engine is the incumbent's shadow cache."""
         return self._sample.share >= 1
 
-    def learn(
-        self, columns: Columns, start: int, stop: int, results: int, gained: Gained
-    ) -> bool:
+    def learn(self, columns: Columns, start: int, stop: int, results: int, gained: Gained) -> bool:
         self._ring.add(tuple(each[start:stop] for each in columns))
         taken, need = self._sample.take(stop), self._need
         if not self._is_whole:
@@ -491,7 +491,7 @@ class Chooser(Pilot):
         self._ring.load(part(saved, "ring."))
         if resized:
             return
-        for name in SAVED:
+        for name in (each for each in SAVED if each in own):  # older states have no gains
             setattr(self, f"_{name}", own[name].item() if own[name].ndim == 0 else own[name].copy())
         for name in ("shadows", "sampled", "sample"):
             getattr(self, f"_{name}").load(part(own, f"{name}."))

@@ -53,9 +53,7 @@ class Pilot:
         """Return up to which row to go before `learn`, `most` at most."""
         return most
 
-    def learn(
-        self, columns: Columns, start: int, stop: int, results: int, gained: Gained
-    ) -> bool:
+    def learn(self, columns: Columns, start: int, stop: int, results: int, gained: Gained) -> bool:
         """Take note that some rows of the batch were taken; tell whether to change over.
 
         `results` are all that the engine has found so far; `gained(rows)` is what a cache found in
