@@ -52,8 +52,11 @@ class Chooser:
     """
 
     def __init__(self, tried, costs, start, rows, make, key_of, joins=True):
-        self.sure = RULES.SURE if joins else RULES.SURE_CACHING
+        self.sure = RULES.SURE_JOINING if joins else RULES.SURE
+        self.free = RULES.FREE if joins else RULES.FREE_CACHING
         self.leaves_out = joins and share_of(rows) < 1  # hot keys
+        self.knows_gains = not joins and share_of(rows) < 1
+        self.gained = 0  # what the engine found in the sampled rows since the last look
         self.tried, self.costs, self.make, self.key_of = tried, costs, make, key_of
         self.share, self.room = share_of(rows), ring_room(rows)
         self.memory = min(rows, RULES.ROOM)
@@ -66,18 +69,22 @@ class Chooser:
         self.alive = set()  # challengers in the trial
         self.history = []  # (rows, results of the engine, {number: results}) of each look
         self.whole, self.real = (0, 0), (0, 0)
-        self.funds, self.doubt = RULES.FREE, 1.0
+        self.funds, self.doubt = self.free, 1.0
         self.unproved = False  # whether what is in force took over without evidence
 
     @property
     def in_force(self):
         return self.tried[self.choice]
 
-    def saw(self, rows, results):
-        """Take rows that arrived together, if only one; `results` the engine has found so far."""
+    def saw(self, rows, results, gained=0):
+        """Take rows that arrived together, if only one; `results` the engine has found so far, and
+        a cache has `gained` in these.
+        """
         self.ring = (self.ring + rows)[-self.room :]
         sampled = self._sampled(rows)
         self.sample = (self.sample + sampled)[-RULES.WARM :]
+        if sampled:
+            self.gained += gained
         self.count += len(sampled)
         self.came += len(rows)
         if self.count < self._need():
@@ -85,6 +92,7 @@ class Chooser:
         count, came, self.count, self.came = self.count, self.came, 0, 0
         own, self.results = results - self.results, results
         changed = self._look(count, came, own)
+        self.gained = 0
         if self.leaves_out and (math.log2(self.looks).is_integer() or self.looks % 64 == 0):
             hot = hot_keys([self.key_of(row) for row in self.ring[-2 * RULES.WARM :]])
             if hot != self.hot:
@@ -104,7 +112,7 @@ class Chooser:
         if self.alive:
             return max(RULES.FIRST, min(self.seen // RULES.PART, RULES.LONGEST))
         rest = int(RULES.REST * self.share / self.costs[self.choice])
-        return max(RULES.FIRST, min(2 * (self.seen // RULES.PART), max(RULES.LONGEST, rest)))
+        return max(RULES.FIRST, min(self.seen // RULES.PART, max(RULES.LONGEST, rest)))
 
     def _last(self, count):
         return (self.sample if self.share < 1 else self.ring)[-count:]
@@ -120,15 +128,17 @@ class Chooser:
                 self._take_over(by_order[0])
                 self.unproved = True
                 return True
-        if self._is_another_stream(own / came):
+        tried, changed = bool(self.alive), self._is_another_stream(own / came)
+        if changed:
             self.history = []
-        if self.alive:
+            self.funds = max(self.funds, RULES.ADVANCE)
+        if tried:
             self._compare(self._last(count), own)
             if self._follow():
                 return True
             if self.trial % RULES.ROUND == 0:
-                self._halve()
-        elif self.seen >= self.memory and self.funds >= 0:
+                self._drop()
+        if changed or (not tried and self.seen >= self.memory and self.funds >= 0):
             self._begin()
         return False
 
@@ -176,10 +186,16 @@ class Chooser:
         for number in sorted(self.shadows):
             found[number] = self._show(number, rows)
         self.whole = self.whole[0] + own, self.whole[1] + found[self.choice]
-        self.history = [*self.history, (len(rows), own, found)][-RULES.LOOKS :]
+        mine = self.gained if self.knows_gains else own
+        self.history = [*self.history, (len(rows), mine, found)][-RULES.LOOKS :]
 
     def _beside(self, number, own, found):
-        """Return what the incumbent found, or what the engine would have found as it was before."""
+        """Return what the incumbent found, or what the engine would have found as it was before.
+
+        Of a cache the incumbent's shadow cache counts as far as the engine found nearly as much.
+        """
+        if self.knows_gains and self.choice in found:
+            return min(found[self.choice], RULES.FELL * own)
         if number == self.before and self.share < 1 and min(self.real) > 0:
             return own * self.real[1] / self.real[0]
         return found.get(self.choice)
@@ -205,7 +221,7 @@ class Chooser:
                 turn = 0
             expected = number == self.start and self.share >= 1
             expected |= self.tried[number][0] in BY_ORDER
-            sure = RULES.BACK if expected else self.sure
+            sure = RULES.SURE if expected else self.sure
             if self._is_over() and (number == self.start or self.unproved):
                 sure = 1
             if looks >= RULES.FEWEST and lead > turn + sure * error:
@@ -232,25 +248,18 @@ class Chooser:
         self.trial = 0
 
     def _is_over(self):
-        return self.trial >= RULES.LENGTH or self.funds < -RULES.FREE
+        return self.trial >= RULES.LENGTH or self.funds < -self.free
 
     def _only_retunes(self, number):
         return self.tried[number][0] == self.in_force[0] and self.in_force[0] in ("gdj", "clock")
 
-    def _halve(self):
-        known = {number: self._evidence(number) for number in sorted(self.alive)}
-        ranked = sorted(known, key=lambda number: known[number][3] / known[number][2], reverse=True)
-        if len(ranked) == 1:
-            kept = {number for number in ranked if known[number][3] > known[number][4]}
-        else:
-            better = ranked[: math.ceil(len(ranked) / 2)]
-            kept = {n for n in better if known[n][3] > -RULES.BEHIND * known[n][4]}
-        if self._is_over():
-            kept = set()
-        for number in self.alive - kept:
-            del self.shadows[number]
-        self.alive = kept
-        if not kept:
+    def _drop(self):
+        for number in sorted(self.alive):
+            _, _, _, lead, error = self._evidence(number)
+            if self._is_over() or lead <= -RULES.BEHIND * error:
+                self.alive.discard(number)
+                del self.shadows[number]
+        if not self.alive:
             self.shadows = {}
             self.doubt = max(1, self.doubt / 2)
 
@@ -396,12 +405,13 @@ class ChoosingLookup(NaiveLookup):
             )
 
     def _look_up(self, key, size, price):
+        attained = self.attained
         hit = super()._look_up(key, size, price)
         self.last[key] = self.counters["arrived"] - 1
         self.uses[key] = min(self.uses[key] + 1, RULES.MOST_USES) if hit else 0
         if self.chooser is not None:
             before = self.chooser.in_force[0]
-            if self.chooser.saw([key], self.attained):
+            if self.chooser.saw([key], self.attained, self.attained - attained):
                 self._take_over(before, *self.chooser.in_force)
         return hit
 

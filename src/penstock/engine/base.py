@@ -154,6 +154,10 @@ class Engine:
     def _fit(self, shadow: "Engine", share: float) -> None:
         """Bring a shadow cache to the size that it would be made in now."""
 
+    def _gained(self, rows: np.ndarray) -> int:
+        """Return what was found in some rows of the batch; only a cache can tell."""
+        raise NotImplementedError
+
     @abstractmethod
     def _show(self, columns: Columns) -> None:
         """Take rows that another engine has taken, and list no results."""
@@ -316,7 +320,7 @@ class Engine:
             yield start, stop
             self._refresh()
             before = self._pilot.policy
-            if self._pilot.learn(shown, start, stop, self.attained):
+            if self._pilot.learn(shown, start, stop, self.attained, self._gained):
                 self._change_over(before)
                 reserved = 0
             start = stop

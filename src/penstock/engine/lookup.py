@@ -28,6 +28,7 @@ COUNTERS = ("hits", "misses", "evicted", "rejected")
 HITS, BYTES, COSTS = "hits", "bytes", "costs"
 GOALS = HITS, BYTES, COSTS
 NO_NUMBERS = np.empty(0, np.int64)
+NO_BATCH = np.zeros(0, bool), NO_NUMBERS
 SIZES = "a cache with a budget in bytes needs the size of every row"
 PRICES = "a cache with the goal of costs needs what each row costs to fetch"
 
@@ -72,6 +73,7 @@ class Lookup(Engine):
     """
 
     kind, problem = "lookup", CACHING
+    _batch = NO_BATCH  # which references of the batch were hits so far, and what each is worth
 
     def __init__(
         self,
@@ -138,7 +140,9 @@ class Lookup(Engine):
         """Take references; sizes and prices are empty where there are none."""
         n = len(keys) if emit else 0
         found, victim = np.full(n, -1, np.int32), np.zeros(n, np.int64)
-        out = Outcome(np.zeros(n, bool), found, np.zeros(n, bool), victim)
+        hit = np.zeros(n if self.chooser is None else len(keys), bool)
+        out = Outcome(hit, found, np.zeros(n, bool), victim)
+        self._batch = hit, prices
         what = np.int64(EMIT * emit + NOTE * (self.chooser is not None))
         shown = keys, *((sizes,) if self.sized else ()), *((prices,) if self.priced else ())
         for start, stop in self._chunks(shown, keys):
@@ -151,6 +155,7 @@ class Lookup(Engine):
                 taken = run(self._tables, self._given(states), *rest)
                 if taken < until:
                     self._grow_by_size()
+        self._batch = NO_BATCH
         return out
 
     def _kernel(self, policy: Policy) -> Any:
@@ -354,6 +359,10 @@ class Lookup(Engine):
         budget, scale = (max(1, round(n * share)) for n in (self._budgets[0], self._scales[0]))
         goal = COSTS if self.priced else HITS  # it is shown what a hit is worth
         return Lookup(chosen, budget, goal=goal, sized=self.sized, model=self.model, scale=scale)
+
+    def _gained(self, rows: np.ndarray) -> int:
+        hit, prices = self._batch
+        return int(prices[rows] @ hit[rows] if self.priced else hit[rows].sum())
 
     def _show(self, columns: Columns) -> None:
         sizes = columns[1] if self.sized else NO_NUMBERS

@@ -157,8 +157,9 @@ def compile_lookup(policy: Policy, sized: bool = False, priced: bool = False):
                     keep(tables, state, slot, key, now)
                 else:
                     refused += 1
-            if emit & EMIT:
+            if emit:
                 out.hit[i] = hit
+            if emit & EMIT:
                 out.slot[i] = slot
                 out.evicted[i] = gone
         tables.counts[HITS] += hits

@@ -41,7 +41,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(footprint, "ROOM", 8)
     monkeypatch.setattr(chooser, "FIRST", 8)
     monkeypatch.setattr(chooser, "SURE", 0.25)
-    monkeypatch.setattr(chooser, "SURE_CACHING", 0.25)
+    monkeypatch.setattr(chooser, "SURE_JOINING", 0.25)
     monkeypatch.setattr(chooser, "FEWEST", 2)
     monkeypatch.setattr(chooser, "ROUND", 2)
     monkeypatch.setattr(chooser, "HOT", 0.5)  # there are few keys

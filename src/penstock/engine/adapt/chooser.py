@@ -3,19 +3,22 @@
 One policy is in force, the *incumbent*. From time to time the others are its *challengers* in a
 trial: each has a shadow cache (`shadows.py`), and all are shown the same rows. In a *look*, taken
 whenever a part of the rows has come again, what each found is compared with what the incumbent
-found in the same rows. After every `ROUND` looks the worse half of the challengers is dropped, and
-all that are clearly behind; when the last one is dropped too, or after `LENGTH` looks, the trial is
-over. A challenger takes over as soon as its lead, over the last `LOOKS` looks, is more than what a
-change costs, `TURN` memories full of the incumbent's results, and `SURE` standard errors; the trial
-goes on, with the policy that was in force among the challengers. When a trial ends undecided, one
-standard error is enough for the policy that `auto` began with, and for any where the one in force
-has no evidence. A trial begins when the last one is paid for: they may cost `FREE` at first, and in
-the long run `SPEND` of what the engine costs. Looks from before the engine's own results clearly
-changed are forgotten.
+found in the same rows. Every `ROUND` looks the challengers that are clearly behind are dropped;
+when none is left, or after `LENGTH` looks, the trial is over. A challenger takes over as soon as
+its lead, over the last `LOOKS` looks, is more than what a change costs, `TURN` memories full of the
+incumbent's results, and `SURE` standard errors; the trial goes on, with the policy that was in
+force among the challengers. When a trial ends undecided, one standard error is enough for the
+policy that `auto` began with, and for any where the one in force has no evidence. A trial begins
+when the last one is paid for: they may cost `FREE` at first, and in the long run `SPEND` of what
+the engine costs. When the engine's own results have clearly changed, earlier looks are forgotten
+and a trial begins at once.
 
-Where all keys are sampled, it is the engine's own results that count for the incumbent. Where they
-are not, they count against the policy that was in force before: if the engine finds less than that
-policy would have, the change is undone, and the next change must bring twice as much.
+What counts for the incumbent is what the engine itself found, where all keys are sampled. Where
+they are not, a cache counts what its shadow cache found in the rows of a look, but hardly more than
+the engine found in the same rows: an engine that holds what is of no use any more falls behind its
+own shadow cache. In a join the engine's results count against the policy that was in force before:
+if the engine finds less than that policy would have, the change is undone, and the next change must
+bring twice as much.
 
 Where keys have an order and all are sampled, a policy that goes by it (HEEB) takes over at the
 first look, without evidence.
@@ -33,7 +36,7 @@ import numpy as np
 from ...kernel.policy import CACHING, KEEP_ALL, Configured
 from ...policies import AUTO
 from ..saved import part, prefixed
-from .pilot import Pilot
+from .pilot import Gained, Pilot
 from .shadows import Columns, Ring, Sample, Shadows, room_for, share_of
 
 if TYPE_CHECKING:
@@ -41,18 +44,20 @@ if TYPE_CHECKING:
 
 SMALLEST = 2  # rows in the budget
 FIRST, PART = 128, 8  # sampled rows before the first look; then a look per such a part of all,
-LONGEST = 512  # of at most so many rows; between trials per part twice as large,
-REST = 100_000.0  # of at most rows that cost the engine so much
-ROUND, FEWEST = 3, 6  # looks after which the worse half is dropped, and before a change
+LONGEST = 512  # of at most so many rows; between trials also
+REST = 100_000.0  # of more, up to so many that they cost the engine so much
+ROUND, FEWEST = 3, 6  # looks after which some are dropped, and before a change
 LENGTH = 18  # looks of a trial at most, from the last change on
 LOOKS = 64  # that are remembered
 BEHIND = 2.0  # standard errors: a challenger that is so far behind is dropped
-TURN = 0.5  # memories full of rows: a change costs what the incumbent finds in these,
+TURN = 0.1  # memories full of rows: a change costs what the incumbent finds in these,
 MOST_DOUBT = 16.0  # times so much at most, after changes that were undone
-SURE, SURE_CACHING = 4.0, 2.5  # standard errors by which a challenger must lead, in joins, which
-BACK = 2.0  # begin with what is hardly ever beaten, and in caches; and one that is expected to
+SURE = 2.0  # standard errors by which a challenger must lead,
+SURE_JOINING = 4.0  # and in joins, which begin with what is hardly ever beaten
+FELL = 1.1  # times what the engine found: what its shadow cache found counts up to this
 NEAR = 0.01  # challengers whose leads differ by less, as a share, are equally good
-FREE = 40_000.0  # what trials may cost at first, and may be owed by a trial that goes on
+FREE, FREE_CACHING = 40_000.0, 80_000.0  # what trials may cost at first and owe later,
+ADVANCE = 20_000.0  # what they may cost at least when the stream has changed,
 SPEND = 0.015  # and in the long run of what the engine costs
 CACHED = 1 / 6  # what a reference costs a cache, in rows of a join
 SHOWN = 150.0  # the costs of showing any rows at all,
@@ -65,8 +70,8 @@ ORDER_FEWEST = 64  # keys, to say anything about their order
 ORDER_LAG = 4  # keys that came so shortly after each other are compared,
 ORDER_NEARER = 0.6  # and must be nearer to each other than this share of the distance of any two
 SAVED = (
-    *("choice", "before", "since", "seen", "rows", "count", "trial", "results", "funds", "doubt"),
-    *("alive", "looks", "usual", "beaten", "whole", "real"),
+    *("choice", "before", "since", "seen", "rows", "count", "trial", "results", "gained"),
+    *("funds", "doubt", "alive", "looks", "usual", "beaten", "whole", "real"),
 )
 ROWS, OWN, FIRST_ONE = 0, 1, 2  # columns of a look: rows, the engine's results, then each policy's
 
@@ -153,7 +158,10 @@ class Chooser(Pilot):
         self._memory = min(rows, room)
         caching = engine.problem == CACHING
         self._leaves_out = not caching and not self._is_whole  # hot keys
-        scale, self._sure = (CACHED, SURE_CACHING) if caching else (1.0, SURE)
+        self._knows_gains = caching and not self._is_whole  # what the engine found in sampled rows
+        scale, self._sure, self._free = 1.0, SURE_JOINING, FREE
+        if caching:
+            scale, self._sure, self._free = CACHED, SURE, FREE_CACHING
         self._costs = [scale * each.policy.cost for each in tried]  # of a row
         self._mean_cost = sum(self._costs) / count
         self._start, self._choice, self._before = start, start, -1
@@ -163,9 +171,10 @@ class Chooser(Pilot):
         self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache since it ruled
         self._real = np.zeros(2)  # and of the one before it
         self._results = 0  # of the engine, so far
+        self._gained = 0  # in the sampled rows since the last look, where that is known
         self._seen, self._rows = 0, 0  # sampled rows, and all
         self._count, self._trial = 0, 0  # looks so far, and in this trial
-        self._funds = FREE  # what shadow caches may cost now
+        self._funds = self._free  # what shadow caches may cost now
         self._doubt = 1.0  # how many times as much a change must bring
         self._since = 0  # rows when the incumbent took over
         self.switches = 0
@@ -205,13 +214,13 @@ class Chooser(Pilot):
         most, some = LONGEST, self._seen // PART
         if not self._alive.any():
             rest = int(REST * self._sample.share / self._costs[self._choice])
-            most, some = max(LONGEST, rest), 2 * some
+            most = max(LONGEST, rest)
         return max(FIRST, min(some, most))
 
     @property
     def _is_over(self) -> bool:
         """Whether the trial has taken too long, or cost too much."""
-        return self._trial >= LENGTH or self._funds < -FREE
+        return self._trial >= LENGTH or self._funds < -self._free
 
     @property
     def _is_unproved(self) -> bool:
@@ -223,15 +232,18 @@ class Chooser(Pilot):
         """Whether all keys are sampled: then the engine is the incumbent's shadow cache."""
         return self._sample.share >= 1
 
-    def learn(self, columns: Columns, start: int, stop: int, results: int) -> bool:
+    def learn(self, columns: Columns, start: int, stop: int, results: int, gained: Gained) -> bool:
         self._ring.add(tuple(each[start:stop] for each in columns))
         taken, need = self._sample.take(stop), self._need
         if not self._is_whole:
             self._sampled.add(tuple(each[taken[-WARM:]] for each in columns))
+        if self._knows_gains:
+            self._gained += gained(taken)
         if self._sample.count < need:
             return False
         own, self._results = results - self._results, results
         changed = self._look(*self._sample.begin(), own)
+        self._gained = 0
         if self._leaves_out and (self._count & (self._count - 1) == 0 or self._count % 64 == 0):
             self._find_hot()
         return changed
@@ -249,15 +261,17 @@ class Chooser(Pilot):
         self._funds += SPEND * max(self._costs[self._choice], self._mean_cost) * rows
         if self._count == 1 and self._orders():
             return True
-        if self._is_another_stream(own / rows):
+        is_other, is_trial = self._is_another_stream(own / rows), bool(self._alive.any())
+        if is_other:
             self._looks = self._looks[:0]
-        if self._alive.any():
+            self._funds = max(self._funds, ADVANCE)
+        if is_trial:
             self._show(count, own)
             if self._follow():
                 return True
             if self._trial % ROUND == 0:
-                self._halve()
-        elif self._seen >= self._memory and self._funds >= 0:
+                self._drop()
+        if is_other or (not is_trial and self._seen >= self._memory and self._funds >= 0):
             self._begin()
         return False
 
@@ -327,7 +341,7 @@ class Chooser(Pilot):
         """Show the last rows to the shadow caches, and note what each found."""
         self._trial += 1
         rows, found = self._last(count), np.full(self._looks.shape[1], np.nan)
-        found[:FIRST_ONE] = count, own
+        found[:FIRST_ONE] = count, self._gained if self._knows_gains else own
         found[FIRST_ONE + self._choice] = own
         for number in sorted(self._shadows.numbers()):
             found[FIRST_ONE + number] = self._show_to(number, rows)
@@ -335,10 +349,12 @@ class Chooser(Pilot):
         self._looks = np.vstack((self._looks[1 - LOOKS :], found))
 
     def _evidence(self) -> Evidence:
-        """Return what is known of all policies; of the one before beside what the engine found."""
+        """Return what is known of all policies, beside what counts for the incumbent."""
         found = self._looks[:, FIRST_ONE:]
         beside = np.repeat(found[:, self._choice, None], found.shape[1], axis=1)
-        if not self._is_whole and self._before >= 0 and self._real.min() > 0:
+        if self._knows_gains:
+            beside = np.minimum(beside, FELL * self._looks[:, OWN, None])
+        elif not self._is_whole and self._before >= 0 and self._real.min() > 0:
             beside[:, self._before] = self._looks[:, OWN] * (self._real[1] / self._real[0])
         return evidence(self._looks[:, ROWS], found, beside)
 
@@ -355,7 +371,7 @@ class Chooser(Pilot):
         sure = np.full(len(self.candidates), self._sure)
         for number, each in enumerate(self.candidates):
             if each.policy.ordered or (self._is_whole and number == self._start):
-                sure[number] = BACK
+                sure[number] = SURE
         if self._is_over:  # undecided: a challenger is put before what has less to be said for it
             sure[slice(None) if self._is_unproved else self._start] = 1.0
         worth = lead > np.where(free, 0.0, turn) + sure * error
@@ -384,23 +400,17 @@ class Chooser(Pilot):
         if self._is_whole:
             self._shadows.drop(choice)
 
-    def _halve(self) -> None:
-        """Drop the worse half of the challengers, and those clearly behind; the last one, if it
-        does not lead, or if the trial has taken too long.
+    def _drop(self) -> None:
+        """Drop the challengers that are clearly behind, and all when the trial has taken too long.
 
         With the last one the trial is over.
         """
-        _, _, base, lead, error = self._evidence()
-        ranked = sorted(np.flatnonzero(self._alive).tolist(), key=lambda n: -lead[n] / base[n])
-        kept = [n for n in ranked[: (len(ranked) + 1) // 2] if lead[n] > -BEHIND * error[n]]
-        if len(ranked) == 1:
-            kept = [n for n in ranked if lead[n] > error[n]]
-        if self._is_over:
-            kept = []
-        for number in set(ranked) - set(kept):
-            self._alive[number] = False
+        _, _, _, lead, error = self._evidence()
+        kept = self._alive & (lead > -BEHIND * error) & (not self._is_over)
+        for number in np.flatnonzero(self._alive & ~kept).tolist():
             self._shadows.drop(number)
-        if not kept:
+        self._alive = kept
+        if not kept.any():
             self._shadows.drop(self._choice)
             self._doubt = max(1.0, self._doubt / 2)
 
@@ -481,7 +491,7 @@ class Chooser(Pilot):
         self._ring.load(part(saved, "ring."))
         if resized:
             return
-        for name in SAVED:
+        for name in (each for each in SAVED if each in own):  # older states have no gains
             setattr(self, f"_{name}", own[name].item() if own[name].ndim == 0 else own[name].copy())
         for name in ("shadows", "sampled", "sample"):
             getattr(self, f"_{name}").load(part(own, f"{name}."))

@@ -1,9 +1,13 @@
 """Which policy is in force in an engine that keeps to the one it was asked for."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...kernel.policy import Configured, Policy
 from .shadows import Columns
+
+Gained = Callable[[np.ndarray], int]
 
 
 class Pilot:
@@ -49,8 +53,12 @@ class Pilot:
         """Return up to which row to go before `learn`, `most` at most."""
         return most
 
-    def learn(self, columns: Columns, start: int, stop: int, results: int) -> bool:
-        """Take note that some rows of the batch were taken; tell whether to change over."""
+    def learn(self, columns: Columns, start: int, stop: int, results: int, gained: Gained) -> bool:
+        """Take note that some rows of the batch were taken; tell whether to change over.
+
+        `results` are all that the engine has found so far; `gained(rows)` is what a cache found in
+        some rows of the batch.
+        """
         return False
 
     def begin(self, results: int) -> None:
