@@ -334,7 +334,7 @@ def claim(spark, folder, results="results", archive="archive", checkpoint="check
     output = ((0, "k", "k"), (0, "v", "v"), (1, "v", "v_right"))
     info = Info(
         "inner", (-5, 20), (("k",), ("k",)), ("ts", "ts"), output, ("k",), 0,
-        records_type((kind, kind), stored=True).json(), places[0].root, places[2].root, False,
+        records_type((kind, kind)).json(), places[0].root, places[2].root, False,
     )  # fmt: skip
     _check(info, places[1], places[0], places[2])
     return places

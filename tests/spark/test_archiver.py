@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.spark.runtime.archiver import ARCHIVE, NEVER, LeftKeys
-from penstock.spark.runtime.arrow import from_ipc
+from penstock.spark.runtime.archiver import LEFT, NEVER, PLACE_BITS, TOLD, LeftKeys
+from penstock.spark.runtime.arrow import from_ipc, from_parquet
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.marks import some
@@ -42,13 +42,18 @@ def drawn(rng, count, keys, start):
 
 def records_of(packet):
     """Return the records of a packet of the archive."""
-    for row in from_ipc(packet.rows).to_pylist():
-        for name in ("left", "right"):
-            if row[name] is not None:
-                inner = row[name]
-                micros = (inner["ts"] - EPOCH) // timedelta(microseconds=1)
-                row[name] = (inner["k"], micros, inner["v"])
-        yield row
+    times, rows = [], from_parquet(packet.rows).to_pylist()
+    for row in rows:
+        record = {"bucket": row["row"] >> PLACE_BITS, "left": None, "right": None}
+        record |= {"place": row["row"] % (1 << PLACE_BITS), "alone": row["alone"], "last": None}
+        if row["last"] is not None:
+            record["last"] = row["last"] % (1 << PLACE_BITS)
+        if packet.join != TOLD:
+            key, time, value = (row[f"c{place}"] for place in range(3))
+            times.append((time - EPOCH) // timedelta(microseconds=1))
+            record["left" if packet.join == LEFT else "right"] = (key, times[-1], value)
+        yield record
+    assert packet.about == (len(rows), *((min(times), max(times)) if times else (None, None)))
 
 
 def packets_of_a_band(side, key, time, value):
@@ -75,7 +80,7 @@ class Live:
         self._restart()
         batch = MicroBatch(self.pack(*columns), watermark)
         for made in self.bucket.advance(batch):
-            if made.join == ARCHIVE:
+            if made.about is not None:
                 self.records += records_of(made)
                 continue
             for row in from_ipc(made.rows).to_pylist():
