@@ -7,7 +7,7 @@ row does that has no `join`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -88,30 +88,25 @@ def results(
 ) -> pa.Table:
     """Return a packet as the operator gives it out, with the columns of `output_schema`."""
     is_packed = rows is None or packet.about is not None
-    table = pa.table({})
+    found = pa.table({})
     if rows is not None:
         arrow = arrow_schema(rows)
         has_rows = packet.rows and not is_packed
         found = fitted(from_ipc(packet.rows), arrow) if has_rows else arrow.empty_table()
-        table = found.rename_columns([field.name for field in _numbered(rows)])
-    count = max(1, len(table))
-    number = pa.repeat(pa.scalar(packet.join, pa.int32()), count)
-    if rows is not None and not len(table):
-        table = pa.table([pa.nulls(1, field.type) for field in table.schema], table.column_names)
-        number = number if is_packed else pa.nulls(1, pa.int32())
+    count, number = max(1, len(found)), packet.join if is_packed or len(found) else None
+    columns: dict[str, Any] = {JOIN.name: pa.repeat(pa.scalar(number, pa.int32()), count)}
+    for field, column in zip(_numbered(rows) if rows else [], found.columns, strict=True):
+        columns[field.name] = column if len(found) else pa.nulls(1, column.type)
     if archived or rows is None:
         blob = pa.scalar(packet.rows if is_packed else None, pa.binary())
-        table = table.append_column(PACKET.name, pa.repeat(blob, count))
+        columns[PACKET.name] = pa.repeat(blob, count)
     for field, value in zip(ABOUT, packet.about or [None] * len(ABOUT), strict=True):
         if archived:
-            column = pa.repeat(pa.scalar(value, pa.int64()), count)
-            table = table.append_column(field.name, column)
-    table = table.add_column(0, JOIN.name, number)
+            columns[field.name] = pa.repeat(pa.scalar(value, pa.int64()), count)
     for field, text in zip(BESIDE, report, strict=True):
         last = pa.array([text], pa.string())
-        column = pa.concat_arrays([pa.nulls(count - 1, pa.string()), last])
-        table = table.append_column(field.name, column)
-    return table.combine_chunks()
+        columns[field.name] = pa.concat_arrays([pa.nulls(count - 1, pa.string()), last])
+    return pa.table(columns).combine_chunks()
 
 
 def as_pandas(table: pa.Table) -> pd.DataFrame:
