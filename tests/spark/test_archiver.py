@@ -6,12 +6,22 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.spark.runtime.archiver import LEFT, NEVER, PLACE_BITS, TOLD, LeftKeys
-from penstock.spark.runtime.arrow import from_ipc, from_parquet
+from penstock import BadState
+from penstock.spark.runtime.archiver import (
+    LEFT,
+    NEVER,
+    PLACE_BITS,
+    TOLD,
+    LeftKeys,
+    Reading,
+    make_reader,
+)
+from penstock.spark.runtime.arrow import from_ipc, from_parquet, to_parquet
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.marks import some
@@ -267,3 +277,14 @@ def test_no_key_is_forgotten_too_early_whatever_the_times():
         for one, at in zip(key.tolist(), time.tolist(), strict=True):
             last[one] = max(at, last.get(one, at))
         assert keys.may_match(1, np.array([*last]), np.array([*last.values()])).all()
+
+
+def test_a_damaged_packet_is_named():
+    schema = pa.schema([("row", pa.int64()), ("last", pa.int64()), ("alone", pa.int32())])
+    read = make_reader(Reading(schema.append(pa.field("batch", pa.int32()))))
+    told = to_parquet(pa.table({"row": [1], "last": pa.array([None], pa.int64()), "alone": [True]}))
+    columns = [pa.array([7, 7], pa.int32()), pa.array([told, told[:-9]], pa.binary())]
+    found = read(iter([pa.record_batch(columns, ["batch", "packet"])]))
+    assert next(found).to_pylist() == [{"row": 1, "last": None, "alone": 7, "batch": 7}]
+    with pytest.raises(BadState, match="a packet of micro-batch 7 cannot be read"):
+        next(found)

@@ -94,9 +94,7 @@ def moral(report: Report) -> str:
     low, missing, high = report["missing_estimated"]
     told = ""
     if None not in (low, missing, high):
-        told = (
-            f" It told that some {missing:,.0f} results were missing ({low:,.0f} to {high:,.0f})."
-        )
+        told = f" It estimated {missing:,.0f} missing results ({low:,.0f} to {high:,.0f})."
     return (
         f"\nHolding {report['budget']:,} rows, a tenth of those alive at a time, the join found "
         f"{report['live'] / report['full']:.1%} of the results live.{told} The archive had "

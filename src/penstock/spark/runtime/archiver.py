@@ -30,6 +30,7 @@ from ...engine.join import Join
 from ...engine.join_kernel import Departures
 from ...engine.join_options import PRESERVED, SEMI
 from ...engine.standings import COMPLETED, EVICTED, EXPIRED, REFUSED
+from ...errors import BadState
 from ..plan import JoinPlan
 from .arrow import BYTES, ROWS, as_microseconds, fitted, from_parquet, pieces, to_parquet
 from .bucket import About, Packet
@@ -279,7 +280,13 @@ def make_reader(reading: Reading) -> Callable:
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number, packet in zip(batch.column(0), batch.column(1), strict=True):
-                yield from _read(from_parquet(packet.as_buffer()), number, reading).to_batches()
+                try:
+                    table = from_parquet(packet.as_buffer())
+                except (pa.ArrowException, OSError) as error:
+                    raise BadState(
+                        f"the archive is damaged: a packet of micro-batch {number} cannot be read"
+                    ) from error
+                yield from _read(table, number, reading).to_batches()
         end_task()
 
     return read
