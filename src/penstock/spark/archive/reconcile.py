@@ -55,8 +55,10 @@ CELL = 4  # windows in a cell of time
 CELL_BITS = 14, 2  # of a number that tells a key: what is left of cells of time and of values
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 ROUND_BYTES = 256 << 20  # of an archive, for each file of what is kept of it
+FEW_BYTES = 4 << 20  # of an archive, in which something is told of fewer rows than these:
 TOLD_ROWS = 1_000_000  # of which something was told later: so many are sent to all tasks
 PART_BYTES = 16 << 20  # of an archive or of inputs, for one part of a shuffle
+REMOVERS = 8  # threads that remove folders: each waits for the file system
 CORRECTIONS = "corrections"
 OWN = ("row", "last", "alone", "batch")  # numbers beside the columns of a row
 PACKETS = T.StructType(
@@ -171,7 +173,7 @@ class Archive:
     def _read(self, names: list[str], kind: T.StructType) -> DataFrame:
         if not names:
             return empty(self.session, kind)
-        return self.session.read.schema(kind).parquet(*map(self.folders.path, names))
+        return self.folders.read(names, kind)
 
     def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
         """Return the rows of a side, of some time on, with all that is known of them: see `_own`.
@@ -217,12 +219,13 @@ class Archive:
     def told(self, upto: int) -> DataFrame | None:
         """Return what is told of rows after they were archived, None where that is nothing."""
         if upto not in self._told:
-            packets = self.packets(upto).where("side is null")
-            count = packets.agg(F.sum("rows")).collect()[0][0]
+            packets, count = self.packets(upto).where("side is null"), len(self.new_batches(upto))
+            if _size(self.packets(upto)) > FEW_BYTES:  # else asking takes longer than it saves
+                count = packets.agg(F.sum("rows")).collect()[0][0] or 0
             told = self._opened(packets, "told", T.StructType())
             told = told.select(*(_own("told", name) for name in OWN[:-1]))
             # If few, all tasks get what is told, and rows need not be moved to it.
-            told = told.hint("broadcast") if (count or 0) <= TOLD_ROWS else told
+            told = told.hint("broadcast") if count <= TOLD_ROWS else told
             self._told[upto] = told if count else None
         return self._told[upto]
 
@@ -411,11 +414,14 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
 
 def _forget(folders: Folders, done: int) -> None:
     """Remove what is older than a step that is done, also what slower runs have left of it."""
+    old = []
     for name, _ in folders.names():
         prefix, _, number = name.partition("-")  # of a claim before the first step: -1
         of_a_step = f"{prefix}-" in ("batch-", "base-", "_claim-", ADDED_BY)
         if of_a_step and int(number) < done + (prefix == "batch"):
-            folders.remove(name)
+            old.append(name)
+    with ThreadPoolExecutor(REMOVERS) as pool:
+        list(pool.map(folders.remove, old))
 
 
 def _correct(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> int:
@@ -688,7 +694,7 @@ def owed(session: SparkSession, archive: Path, told: Metrics | None = None) -> O
     upto = mine.reached()
     found = mine.packets(upto).agg(F.sum("rows"), F.min("oldest")).collect()
     rows, first = found[0][0] or 0, found[0][1]
-    size = 0 if mine.info.inputs else sum(map(mine.folders.size, mine.new_batches(upto)))
+    size = _size(mine.packets(upto)) if mine.new_batches(upto) else 0
     oldest = None if first is None else START + first * MICRO
     ends: Ends = None, None, None
     if told is not None:
