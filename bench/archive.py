@@ -12,10 +12,13 @@ target, and all of them as JSON.
     python -m bench.archive                      # all four parts
     python -m bench.archive --kind numeric --share 0.8 --batches 3
     python -m bench.archive --kind strings --share 0.2 --in-bytes
+    python -m bench.archive --kind narrow --rows 1000 --batches 60  # many small micro-batches
+    python -m bench.archive --kind numeric --share 0.8 --batches 20 --no-live  # a long day
 """
 
 import argparse
 import json
+import math
 import shutil
 import statistics
 import tempfile
@@ -36,7 +39,11 @@ from penstock.spark.observe import figures_of
 from penstock.spark.session import local
 
 WARM = 1  # micro-batches that are not counted: the first one compiles
-ROW = {"numeric": 64, "strings": 96}  # bytes, about: of a budget that is told in bytes
+ROW = {
+    "narrow": 48,
+    "numeric": 64,
+    "strings": 96,
+}  # bytes, about: of a budget that is told in bytes
 HEADS = {
     "payload": "{0.kind}",
     "memory": "{0.share:.0%}",
@@ -149,6 +156,7 @@ def measure(
     batches: int,
     rounds: int,
     in_bytes: bool = False,
+    live: bool = True,
 ) -> Cost:
     """Measure one kind of payload and one budget."""
     write_files(folder, work, batches)
@@ -156,8 +164,8 @@ def measure(
     peak = 0
     seconds: dict[bool, list[float]] = {False: [], True: []}
     whole: dict[bool, list[Spent]] = {False: [], True: []}
-    for _ in range(rounds):
-        for is_on in seconds:
+    for _ in range(rounds if live else 1):
+        for is_on in seconds if live else [True]:
             with timed(whole[is_on]):
                 given = f"{budget} B" if in_bytes else budget
                 times, held, query = run(spark, folder, work, given, archive=is_on)
@@ -195,9 +203,14 @@ def measure(
         inputs,
         repacked,
         size,
-        *map(statistics.median, clocks),
-        *(statistics.median(each.processor for each in x) for x in spent),
+        *map(median, clocks),
+        *(median([each.processor for each in x]) for x in spent),
     )
+
+
+def median(values: list[float]) -> float:
+    """Return the median, NaN of nothing."""
+    return statistics.median(values) if values else math.nan
 
 
 class Spent(NamedTuple):
@@ -247,6 +260,8 @@ def verdicts(cost: Cost) -> Iterator[str]:
         asked.append(("its cpu", cost.reconcile_cpu / cost.own_cpu, "Spark's batch join", 1.0))
     asked.append(("what was held", cost.peak / cost.budget, "the budget", 1.0))
     for what, times, beside, most in asked:
+        if math.isnan(times):
+            continue
         said = "reached" if times <= most else "MISSED"
         yield f"  {said}: {what} is {times:.2f} x {beside}, target at most {most} x"
 
@@ -267,6 +282,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="in a micro-batch")
     parser.add_argument("--batches", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument(
+        "--no-live", action="store_true", help="run the live join for its archive alone, once"
+    )
     parser.add_argument("--in-bytes", action="store_true", help="budgets, and not in rows")
     given = parser.parse_args()
     spark = local(memory="3g")
@@ -275,7 +293,7 @@ def main() -> None:
     def part(kind: str, share: float, rows: int, rounds: int) -> Cost:
         with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
             work = Workload(kind, kind, rows)
-            options = given.batches, rounds, given.in_bytes
+            options = given.batches, rounds, given.in_bytes, not given.no_live
             return measure(spark, Path(folder), work, share, *options)
 
     costs = []

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 RATE = 1_000  # rows a second and side
 DELAY = 10  # seconds
 SCHEMAS = {
+    "narrow": "k long, ts timestamp",
     "numeric": "k long, ts timestamp, v double",
     "strings": "k long, ts timestamp, a string, b string",
 }
@@ -27,7 +28,7 @@ class Workload:
     """Two streams, as they are cut into micro-batches."""
 
     name: str
-    kind: str  # of payload: numeric or strings
+    kind: str  # of payload: narrow (none), numeric or strings
     rows: int  # a micro-batch, both sides together
     window: int = 100  # seconds
     delay: int = DELAY  # seconds
@@ -66,7 +67,7 @@ def _table(work: Workload, random: np.random.Generator, side: int, micros: np.nd
     }
     if work.kind == "numeric":
         columns["v"] = random.random(len(micros))
-    else:
+    elif work.kind == "strings":
         for name in ("a", "b"):
             columns[name] = WORDS[random.integers(0, len(WORDS), len(micros))]
     return pa.table(columns)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pyarrow.parquet as pq
@@ -334,7 +334,7 @@ def claim(spark, folder, results="results", archive="archive", checkpoint="check
     output = ((0, "k", "k"), (0, "v", "v"), (1, "v", "v_right"))
     info = Info(
         "inner", (-5, 20), (("k",), ("k",)), ("ts", "ts"), output, ("k",), 0,
-        records_type((kind, kind), stored=True).json(), places[0].root, places[2].root, False,
+        records_type((kind, kind)).json(), places[0].root, places[2].root, False,
     )  # fmt: skip
     _check(info, places[1], places[0], places[2])
     return places
@@ -354,6 +354,18 @@ def test_a_join_with_another_delay_is_the_same(spark, tmp_path):
         (tmp_path / name).with_name(f".{(tmp_path / name).name}.crc").unlink(missing_ok=True)
         (tmp_path / name).write_text(json.dumps(said))
     claim(spark, tmp_path)
+
+
+def test_an_archive_of_another_format_is_refused(spark, tmp_path):
+    claim(spark, tmp_path)
+    for name in ("results/_owner.json", "archive/_join.json", "checkpoint/_owner.json"):
+        said = json.loads((tmp_path / name).read_text())
+        del said["format"]  # as it was when every row was one of Spark's
+        (tmp_path / name).with_name(f".{(tmp_path / name).name}.crc").unlink(missing_ok=True)
+        (tmp_path / name).write_text(json.dumps(said))
+    for use in (lambda: claim(spark, tmp_path), lambda: reconcile(spark, tmp_path / "archive")):
+        with pytest.raises(BadState, match="has format 1, this Penstock reads format 2"):
+            use()
 
 
 @pytest.mark.parametrize("scheme", ["file:", ""])  # Hadoop moves what has no scheme
@@ -471,7 +483,8 @@ def test_until_some_time_whose_offsets_spark_has_forgotten(spark, tmp_path):
 
 
 KINDS = """k string, ts timestamp_ntz, d decimal(38,10), n struct<a: array<int>, `b.c`: string>,
-    m map<string, array<double>>, b binary, t timestamp, y date, f double"""
+    m map<string, array<double>>, b binary, t timestamp, y date, f double,
+    i interval day to second, s smallint"""
 
 
 @pytest.mark.slow
@@ -508,6 +521,8 @@ def kinds_of(rng, second):
         "t": at(rng.randrange(99)),
         "y": date(1969, 1, rng.randrange(1, 9)),
         "f": rng.choice([float("nan"), -0.0, 1.5]),
+        "i": timedelta(microseconds=rng.randrange(-9, 9)),
+        "s": rng.randrange(-9, 9),
     }
     row = {name: None if rng.random() < 0.1 else value for name, value in row.items()}
     when = at(second).replace(tzinfo=None)

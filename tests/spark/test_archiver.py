@@ -6,12 +6,22 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.spark.runtime.archiver import ARCHIVE, NEVER, LeftKeys
-from penstock.spark.runtime.arrow import from_ipc
+from penstock import BadState
+from penstock.spark.runtime.archiver import (
+    LEFT,
+    NEVER,
+    PLACE_BITS,
+    TOLD,
+    LeftKeys,
+    Reading,
+    make_reader,
+)
+from penstock.spark.runtime.arrow import from_ipc, from_parquet, to_parquet
 from penstock.spark.runtime.bucket import MicroBatch
 from penstock.spark.runtime.join_bucket import JoinBucket
 from tests.marks import some
@@ -42,13 +52,18 @@ def drawn(rng, count, keys, start):
 
 def records_of(packet):
     """Return the records of a packet of the archive."""
-    for row in from_ipc(packet.rows).to_pylist():
-        for name in ("left", "right"):
-            if row[name] is not None:
-                inner = row[name]
-                micros = (inner["ts"] - EPOCH) // timedelta(microseconds=1)
-                row[name] = (inner["k"], micros, inner["v"])
-        yield row
+    times, rows = [], from_parquet(packet.rows).to_pylist()
+    for row in rows:
+        record = {"bucket": row["row"] >> PLACE_BITS, "left": None, "right": None}
+        record |= {"place": row["row"] % (1 << PLACE_BITS), "alone": row["alone"], "last": None}
+        if row["last"] is not None:
+            record["last"] = row["last"] % (1 << PLACE_BITS)
+        if packet.join != TOLD:
+            key, time, value = (row[f"c{place}"] for place in range(3))
+            times.append((time - EPOCH) // timedelta(microseconds=1))
+            record["left" if packet.join == LEFT else "right"] = (key, times[-1], value)
+        yield record
+    assert packet.about == (len(rows), *((min(times), max(times)) if times else (None, None)))
 
 
 def packets_of_a_band(side, key, time, value):
@@ -75,7 +90,7 @@ class Live:
         self._restart()
         batch = MicroBatch(self.pack(*columns), watermark)
         for made in self.bucket.advance(batch):
-            if made.join == ARCHIVE:
+            if made.about is not None:
                 self.records += records_of(made)
                 continue
             for row in from_ipc(made.rows).to_pylist():
@@ -262,3 +277,14 @@ def test_no_key_is_forgotten_too_early_whatever_the_times():
         for one, at in zip(key.tolist(), time.tolist(), strict=True):
             last[one] = max(at, last.get(one, at))
         assert keys.may_match(1, np.array([*last]), np.array([*last.values()])).all()
+
+
+def test_a_damaged_packet_is_named():
+    schema = pa.schema([("row", pa.int64()), ("last", pa.int64()), ("alone", pa.int32())])
+    read = make_reader(Reading(schema.append(pa.field("batch", pa.int32()))))
+    told = to_parquet(pa.table({"row": [1], "last": pa.array([None], pa.int64()), "alone": [True]}))
+    columns = [pa.array([7, 7], pa.int32()), pa.array([told, told[:-9]], pa.binary())]
+    found = read(iter([pa.record_batch(columns, ["batch", "packet"])]))
+    assert next(found).to_pylist() == [{"row": 1, "last": None, "alone": 7, "batch": 7}]
+    with pytest.raises(BadState, match="a packet of micro-batch 7 cannot be read"):
+        next(found)

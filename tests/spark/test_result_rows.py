@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import types as T
 
 from penstock.spark.frames import arrow_schema
-from penstock.spark.runtime.arrow import to_ipc
-from penstock.spark.runtime.bucket import Packet
+from penstock.spark.runtime.arrow import equal, fitted, from_parquet, to_ipc, to_parquet
+from penstock.spark.runtime.bucket import About, Packet
 from penstock.spark.runtime.result_rows import (
     NOTHING,
     Report,
@@ -83,6 +83,55 @@ def test_counters_without_results_are_no_result():
     assert made["join"].to_pylist() == [None]
     assert made["counters"].to_pylist() == ["3.0"]
     assert results(Packet(0, b""), EVERY, NOTHING)["counters"].to_pylist() == [None]
+
+
+@pytest.mark.parametrize("rows", [EVERY, None])
+def test_packets_of_an_archive_travel_beside_results(rows):
+    """With a row of counters after one of them, and with results that are none of them."""
+    blob, told = to_parquet(every_type()), Report("3.0")
+    made = results(Packet(1, blob, About(3, 5, 7)), rows, told, archived=True)
+    names = [field.name for field in output_schema(rows, archived=True).fields]
+    assert made.column_names == names
+    (row,) = made.to_pylist()
+    assert {name: value for name, value in row.items() if value is not None} == {
+        "join": 1, "packet": blob, "rows": 3, "oldest": 5, "newest": 7, "counters": "3.0"
+    }  # fmt: skip
+    plain = results(Packet(0, to_ipc(every_type())), rows, told, archived=True)
+    assert plain.column_names == names
+    assert plain["join"].to_pylist() == [0] * (1 if rows is None else 3)
+    assert plain["rows"].null_count == len(plain)
+    assert (plain["packet"].null_count == 0) == (rows is None)
+
+
+NESTED = [
+    pa.list_(pa.string()),
+    pa.map_(pa.string(), pa.list_(pa.struct({"b.c": pa.date32(), "x": pa.decimal128(38, 18)}))),
+    pa.struct({"a": pa.large_string(), "b": pa.struct({"c": pa.list_(pa.timestamp("us", "UTC"))})}),
+    pa.duration("us"),
+]
+NESTED_VALUES = [
+    [["x", None, ""], [], None],
+    [[("k", [{"b.c": datetime.date(1, 1, 1), "x": Decimal("-1.5")}, None])], [], None],
+    [{"a": "ä", "b": {"c": [None]}}, {"a": None, "b": None}, None],
+    [datetime.timedelta(microseconds=-5), datetime.timedelta(9), None],
+]
+
+
+def test_every_type_is_archived_as_it_was():
+    nested = {
+        f"n.{place}": pa.array(values, kind)
+        for place, (kind, values) in enumerate(zip(NESTED, NESTED_VALUES, strict=True))
+    }
+    every = every_type()
+    for name, column in nested.items():
+        every = every.append_column(name, column)
+    for rows in (every, every.slice(2), every.slice(0, 0)):
+        got = fitted(from_parquet(pa.py_buffer(to_parquet(rows))), rows.schema)
+        for name, kind in zip(rows.column_names, rows.schema.types, strict=True):
+            if pa.types.is_map(kind):
+                assert got[name].to_pylist() == rows[name].to_pylist()
+            else:
+                assert equal(got[name], rows[name]).all()
 
 
 def test_nested_types_travel_in_packets():

@@ -233,7 +233,9 @@ def run_plan(
     kernels = join_kernels(plan, frames[0].sparkSession)
     counters = counter_names(len(frames))
     rows = plain_rows(schema) if streaming and schema is not None else None
-    work = Work(JoinBucket, plan, counters, streaming, plan.behind, kernels, rows)
+    work = Work(
+        JoinBucket, plan, counters, streaming, plan.behind, kernels, rows, archived=plan.archived
+    )
     results = run_buckets(packets, work)
     # Only a query's progress can be asked for figures; two batch joins could not share the name.
     results = observed_join(results, plan) if streaming else results
@@ -420,7 +422,7 @@ def join(
         types, mine = (left.schema, right.schema), plan
         if archive is None:  # it is given to `write`
             mine = make_plan(sources, TWO_WAY, ends, kind._replace(archive=path), options)
-        return Archived(run_plan(sources, mine), mine, types, schema, path)
+        return Archived(run_plan(sources, mine, schema), mine, types, schema, path)
 
     if archive is not None:
         made = hold_back(archived(os.fspath(archive)))

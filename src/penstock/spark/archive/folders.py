@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from ...errors import BadInput
 
@@ -20,25 +21,25 @@ STAGED = ".staged"  # the folder in which all is written; readers overlook it
 NOTHING: Mapping[str, str] = {}
 TIMES = "spark.sql.parquet.outputTimestampType"  # Spark writes times to this precision
 EXACT = "TIMESTAMP_MICROS"
+LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+TASKS = "16"  # that list folders; Spark would take one for each, of which a day has thousands
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)  # there is one of this name
 SAID = "said"  # the file of a claim where this is a folder
 
-_users: dict[str, tuple[str, int]] = {}  # by session: what it had set, and how many are writing
+# By session and setting: what its user had set, and in how many places it is another now.
+_users: dict[tuple[str, str], tuple[str, int]] = {}
 _using = Lock()
 
 
 @contextmanager
-def exact_times(session: Any) -> Iterator[None]:
-    """Let a session write times in microseconds meanwhile, whatever its user has set.
-
-    Cut to milliseconds, rows at the edge of a window would match others than they did.
-    """
-    name = str(session._jsparkSession.sessionUUID())
+def while_set(session: Any, setting: str, value: str) -> Iterator[None]:
+    """Let a session have a setting meanwhile, whatever its user has set."""
+    name = str(session._jsparkSession.sessionUUID()), setting
     with _using:
-        before, count = _users.get(name, (str(session.conf.get(TIMES)), 0))
+        before, count = _users.get(name, (str(session.conf.get(setting)), 0))
         _users[name] = before, count + 1
-        if before != EXACT:
-            session.conf.set(TIMES, EXACT)
+        if before != value:
+            session.conf.set(setting, value)
     try:
         yield
     finally:
@@ -46,8 +47,8 @@ def exact_times(session: Any) -> Iterator[None]:
             before, count = _users.pop(name)
             if count > 1:
                 _users[name] = before, count - 1
-            elif before != EXACT:
-                session.conf.set(TIMES, before)
+            elif before != value:
+                session.conf.set(setting, before)
 
 
 class Folders:
@@ -74,6 +75,11 @@ class Folders:
     def path(self, name: str) -> str:
         """Return the whole path of what is in the folder."""
         return f"{self.root}/{name}"
+
+    def read(self, names: Sequence[str], kind: T.StructType) -> DataFrame:
+        """Return the rows of folders that were published."""
+        with while_set(self.session, LISTING, TASKS):
+            return self.session.read.schema(kind).parquet(*map(self.path, names))
 
     def within(self, name: str) -> "Folders":
         """Return a folder that lies in this one."""
@@ -164,7 +170,8 @@ class Folders:
     ) -> str:
         """Write rows aside, and texts `beside` them; return where."""
         staged = self._aside(name)
-        with exact_times(frame.sparkSession):
+        # Cut to milliseconds, rows at the edge of a window would match others than they did.
+        with while_set(frame.sparkSession, TIMES, EXACT):
             frame.write.options(**options).parquet(self.path(staged))
         for each, text in beside.items():
             self._create(f"{staged}/{each}", text)

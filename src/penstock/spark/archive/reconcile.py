@@ -28,10 +28,13 @@ from pyspark.sql import types as T
 
 from ...engine.join_options import ANTI, INNER, PRESERVED, SEMI
 from ...errors import BadInput
-from ..frames import check_frame, micros, quote
+from ..frames import arrow_schema, check_frame, micros, quote
 from ..join import join
 from ..metrics import Metrics
 from ..near import Near, are_near, cell_of, near_span
+from ..runtime.archiver import PLACE_BITS, Reading, make_reader
+from ..runtime.bucket import About
+from ..session import uses_wide_types
 from .folders import COMPACT, Folders, last_commit, watermark_of
 from .write import (
     ADDED_BY,
@@ -52,11 +55,20 @@ CELL = 4  # windows in a cell of time
 CELL_BITS = 14, 2  # of a number that tells a key: what is left of cells of time and of values
 SLACK = 2_000  # microseconds: rows are held a millisecond longer than they can match
 ROUND_BYTES = 256 << 20  # of an archive, for each file of what is kept of it
-PLACE_BITS = 44  # of a number that tells a row: the bucket stands above its place
+FEW_BYTES = 4 << 20  # of an archive, in which something is told of fewer rows than these:
 TOLD_ROWS = 1_000_000  # of which something was told later: so many are sent to all tasks
 PART_BYTES = 16 << 20  # of an archive or of inputs, for one part of a shuffle
-FEW_BYTES = 4 << 20  # of an archive, which surely has no more of them
+REMOVERS = 8  # threads that remove folders: each waits for the file system
 CORRECTIONS = "corrections"
+OWN = ("row", "last", "alone", "batch")  # numbers beside the columns of a row
+PACKETS = T.StructType(
+    [
+        T.StructField("batch", T.IntegerType()),
+        T.StructField("side", T.IntegerType()),  # null where packets tell of rows more
+        T.StructField("packet", T.BinaryType()),
+        *(T.StructField(name, T.LongType()) for name in About._fields),
+    ]
+)
 START = datetime.fromtimestamp(0, UTC)
 MICRO = timedelta(microseconds=1)
 
@@ -107,8 +119,8 @@ class Archive:
         self.results = Folders(session, self.info.results)
         self.fixes = self.folders.within(CORRECTIONS)
         self.bases = self.folders.numbers("base-")
-        self._records: dict[int, DataFrame] = {}  # by how far they go
-        self._few: dict[int, bool] = {}
+        self._packets: dict[int, DataFrame] = {}  # by how far they go
+        self._told: dict[int, DataFrame | None] = {}
 
     @property
     def done(self) -> int:
@@ -142,45 +154,80 @@ class Archive:
             said = self.folders.claim(name, json.dumps(goal))
         return Step(*json.loads(said))
 
-    def folder_names(self, upto: int) -> list[str]:
-        """Return the names of the folders that hold rows which may be owed."""
-        new = [n for n in self.folders.numbers("batch-") if self.done < n <= upto]
-        return [f"base-{n}" for n in self.bases[-1:]] + [f"batch-{n}" for n in new]
+    def new_batches(self, upto: int) -> list[str]:
+        """Return the names of the folders of micro-batches that are not reconciled yet."""
+        return [f"batch-{n}" for n in self.folders.numbers("batch-") if self.done < n <= upto]
 
-    def records(self, upto: int) -> DataFrame:
-        """Return all records up to a micro-batch; their folders are listed once."""
-        if upto not in self._records:
-            names = [] if self.info.inputs else self.folder_names(upto)
-            read = self.session.read.schema(self.info.type)
-            paths = [*map(self.folders.path, names)]
-            self._records[upto] = (
-                read.parquet(*paths) if paths else empty(self.session, self.info.type)
-            )
-        return self._records[upto]
+    def packets(self, upto: int) -> DataFrame:
+        """Return the packets that were archived up to a micro-batch; they are listed once."""
+        if upto not in self._packets:
+            names = [] if self.info.inputs else self.new_batches(upto)
+            self._packets[upto] = self._read(names, PACKETS)
+        return self._packets[upto]
+
+    def kept(self) -> DataFrame:
+        """Return the rows that earlier steps have kept."""
+        names = [] if self.info.inputs else [f"base-{n}" for n in self.bases[-1:]]
+        return self._read(names, self.info.type)
+
+    def _read(self, names: list[str], kind: T.StructType) -> DataFrame:
+        if not names:
+            return empty(self.session, kind)
+        return self.folders.read(names, kind)
 
     def rows(self, upto: int, side: str, since: int | None = None) -> DataFrame:
-        """Return the rows of a side, of some time on, with all that is known of them."""
-        records = self.records(upto)
-        row = row_number("place")
-        told = records.where(F.col("side").isNull()).select(
-            row.alias("row"), F.col("last").alias("last_"), F.col("alone").alias("alone_")
-        )
-        rows = records.where(F.col("side") == SIDES.index(side))
-        if since is not None:
-            rows = rows.where(_from(*self._time(side), since))
-        # If few, all tasks get what is told, and rows need not be moved to it.
-        told = told.hint("broadcast") if self.tells_little(upto) else told
-        rows = rows.join(told, row == F.col("row"), "left")
-        known = {name: F.coalesce(f"{name}_", name) for name in ("last", "alone")}
-        return rows.withColumns(known).select(self.info.type.names)
+        """Return the rows of a side, of some time on, with all that is known of them: see `_own`.
 
-    def tells_little(self, upto: int) -> bool:
-        """Return whether something is told later of few rows."""
-        if upto not in self._few:
-            records = self.records(upto)
-            told = records.where(F.col("side").isNull())
-            self._few[upto] = _size(records) <= FEW_BYTES or told.count() <= TOLD_ROWS
-        return self._few[upto]
+        As few numbers as possible stand beside the columns of a row, since all are shuffled.
+        """
+        mine = F.col("side") == SIDES.index(side)
+        packets, kept = (frame.where(mine) for frame in (self.packets(upto), self.kept()))
+        if since is not None:
+            packets = packets.where(F.col("newest") >= since)
+            kept = kept.where(_from(*self._time(side), since))
+        columns: Any = self.info.type[side].dataType
+        time = columns.names.index(self.info.times[SIDES.index(side)])
+        rows = self._opened(packets, side, columns, time, since)
+        rows = rows.unionAll(kept.select(f"{side}.*", *OWN).toDF(*rows.columns)).alias(side)
+        told = self.told(upto)
+        if told is None:
+            return rows
+        rows = rows.join(told, _own(side, "row") == _own("told", "row"), "left")
+        names = {name: _name(side, name) for name in OWN}
+        for name in ("last", "alone"):
+            rows = rows.withColumn(names[name], F.coalesce(_own("told", name), names[name]))
+        mine_only = (f"{side}.{quote(name)}" for name in columns.names)
+        return rows.select(*mine_only, *names.values()).alias(side)
+
+    def _opened(
+        self,
+        packets: DataFrame,
+        side: str,
+        columns: T.StructType,
+        time: int | None = None,
+        since: int | None = None,
+    ) -> DataFrame:
+        """Return the rows of packets: their columns, and the numbers beside them."""
+        kinds = [T.LongType(), T.LongType(), T.IntegerType(), T.IntegerType()]
+        beside = [
+            T.StructField(_name(side, name), kind) for name, kind in zip(OWN, kinds, strict=True)
+        ]
+        schema = T.StructType([*columns.fields, *beside])
+        reading = Reading(arrow_schema(schema, uses_wide_types(self.session)), time, since)
+        return packets.select("batch", "packet").mapInArrow(make_reader(reading), schema)
+
+    def told(self, upto: int) -> DataFrame | None:
+        """Return what is told of rows after they were archived, None where that is nothing."""
+        if upto not in self._told:
+            packets, count = self.packets(upto).where("side is null"), len(self.new_batches(upto))
+            if _size(self.packets(upto)) > FEW_BYTES:  # else asking takes longer than it saves
+                count = packets.agg(F.sum("rows")).collect()[0][0] or 0
+            told = self._opened(packets, "told", T.StructType())
+            told = told.select(*(_own("told", name) for name in OWN[:-1]))
+            # If few, all tasks get what is told, and rows need not be moved to it.
+            told = told.hint("broadcast") if count <= TOLD_ROWS else told
+            self._told[upto] = told if count else None
+        return self._told[upto]
 
     def time(self, side: str) -> Column:
         """Return the time of the rows of a side in microseconds."""
@@ -354,7 +401,8 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
     What is kept for the next one is written at the same time, and moved into place as the last.
     """
     upto, base = step.upto, f"base-{step.upto}"
-    mine.tells_little(upto)  # which both parts ask
+    if not mine.info.inputs:
+        mine.told(upto)  # which both parts ask
     with ThreadPoolExecutor(1) as pool:
         kept = pool.submit(inheritable_thread_target(mine.session)(_keep), mine, upto, base)
         before = added_upto(mine.folders, mine.done)
@@ -366,11 +414,14 @@ def _make(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> None:
 
 def _forget(folders: Folders, done: int) -> None:
     """Remove what is older than a step that is done, also what slower runs have left of it."""
+    old = []
     for name, _ in folders.names():
         prefix, _, number = name.partition("-")  # of a claim before the first step: -1
         of_a_step = f"{prefix}-" in ("batch-", "base-", "_claim-", ADDED_BY)
         if of_a_step and int(number) < done + (prefix == "batch"):
-            folders.remove(name)
+            old.append(name)
+    with ThreadPoolExecutor(REMOVERS) as pool:
+        list(pool.map(folders.remove, old))
 
 
 def _correct(mine: Archive, step: Step, inputs: tuple[DataFrame, ...]) -> int:
@@ -404,12 +455,28 @@ def _keep(mine: Archive, upto: int, base: str) -> str:
     """Stage the rows of which more can be missed; return where they are."""
     low, high = mine.info.within
     age = (0 if mine.info.inputs else mine.watermark(upto)) - max(0, high) - max(0, -low) - SLACK
-    is_empty = mine.info.inputs or not mine.folder_names(upto)
-    files = 1 if is_empty else 1 + _size(mine.records(upto)) // ROUND_BYTES
-    both = (mine.rows(upto, side, age) for side in SIDES)
-    rows = reduce(DataFrame.unionAll, both).repartition(files)
+    if mine.info.inputs:
+        rows = mine.kept()
+    else:
+        files = 1 + (_size(mine.packets(upto)) + _size(mine.kept())) // ROUND_BYTES
+        both = (_stored(mine, mine.rows(upto, side, age), side) for side in SIDES)
+        rows = reduce(DataFrame.unionAll, both).repartition(files)
     beside = {} if mine.info.inputs else {WATERMARK: str(mine.told_watermark(upto))}
     return mine.folders.stage(rows, base, beside, **COMPACT)
+
+
+def _stored(mine: Archive, rows: DataFrame, side: str) -> DataFrame:
+    """Return rows of a side as they are kept."""
+    columns: list[Column] = []
+    for name in mine.info.type.names:
+        if name in SIDES:
+            kind: Any = mine.info.type[name].dataType
+            inner = F.struct(*(F.col(f"{side}.{quote(each)}") for each in kind.names))
+            value = inner if name == side else F.lit(None).cast(kind)
+        else:
+            value = F.lit(SIDES.index(side)) if name == "side" else _own(side, name)
+        columns.append(value.alias(name))
+    return rows.select(*columns)
 
 
 def _size(frame: DataFrame) -> int:
@@ -420,7 +487,7 @@ def _size(frame: DataFrame) -> int:
 
 def suit_size(mine: Archive, *inputs: DataFrame) -> None:
     """Let a session of our own shuffle in so many parts that each of them fits into memory."""
-    size = sum(map(_size, inputs or (mine.records(mine.reached()),)))
+    size = sum(map(_size, inputs or (mine.packets(mine.reached()), mine.kept())))
     name = "spark.sql.shuffle.partitions"
     wanted = max(int(mine.session.conf.get(name) or 2), 1 + size // PART_BYTES)
     mine.session.conf.set(name, wanted)
@@ -450,7 +517,7 @@ def _corrections(mine: Archive, upto: int) -> DataFrame:
 
 
 def _missed(mine: Archive, upto: int) -> DataFrame:
-    """Return the pairs that the live join has missed, with the columns of `_side` of both rows.
+    """Return the pairs that the live join has missed, with the columns of both rows: see `rows`.
 
     Time is cut into cells of a few windows, so that a row meets those of one or two cells and not
     all of its key. One number stands for key and cell: Spark sorts by it alone, which is fast. Its
@@ -459,7 +526,7 @@ def _missed(mine: Archive, upto: int) -> DataFrame:
     info = mine.info
     low, high = info.within
     width = F.lit(CELL * max(1, high - low))
-    left, right = (_side(mine, upto, side) for side in SIDES)
+    left, right = (mine.rows(upto, side) for side in SIDES)
     times = [mine.time(side) for side in SIDES]
     cell, value = "_penstock_cell", "_penstock_value"  # of a left row, which is in several
     first, last = (F.floor((times[0] + end) / width) for end in (low, high))
@@ -503,23 +570,14 @@ def _compared_value(info: Info, side: str) -> tuple[Column, T.DataType, int | fl
     return F.col(f"{side}.{quote(str(name))}"), info.kind(side, str(name)), near
 
 
-def _side(mine: Archive, upto: int, side: str) -> DataFrame:
-    """Return the rows of a side, each with few numbers beside its columns: all are shuffled."""
-    told = {"row": row_number("place"), "last": row_number("last")}
-    told |= {name: F.col(name) for name in ("batch", "alone")}
-    columns = [value.alias(f"_penstock_{side}_{name}") for name, value in told.items()]
-    return mine.rows(upto, side).select(f"{side}.*", *columns).alias(side)
+def _name(side: str, name: str) -> str:
+    """Return how one of the numbers beside the columns of a side is called."""
+    return f"_penstock_{side}_{name}"
 
 
 def _own(side: str, name: str) -> Column:
     """Return one of the numbers beside the columns of a side."""
-    return F.col(f"_penstock_{side}_{name}")
-
-
-def row_number(place: str) -> Column:
-    """Return one number for a bucket and a place: Spark compares and sorts by one."""
-    bucket = F.shiftleft(F.col("bucket").cast("long"), PLACE_BITS)
-    return bucket.bitwiseOR(F.col(place))
+    return F.col(_name(side, name))
 
 
 def _results(info: Info, rows: DataFrame, sign: str, sides: tuple[str, ...]) -> DataFrame:
@@ -634,12 +692,10 @@ def owed(session: SparkSession, archive: Path, told: Metrics | None = None) -> O
     """
     mine = Archive(session, archive)
     upto = mine.reached()
-    new = mine.records(upto).where(F.col("batch") > mine.done)
-    time = F.min(F.coalesce(mine.time("left"), mine.time("right")))
-    rows, oldest = new.agg(F.count("*"), F.timestamp_micros(time)).collect()[0]
-    batches = [name for name in mine.folder_names(upto) if name.startswith("batch-")]
-    size = 0 if mine.info.inputs else sum(map(mine.folders.size, batches))
-    oldest = None if oldest is None else oldest.astimezone(UTC)
+    found = mine.packets(upto).agg(F.sum("rows"), F.min("oldest")).collect()
+    rows, first = found[0][0] or 0, found[0][1]
+    size = _size(mine.packets(upto)) if mine.new_batches(upto) else 0
+    oldest = None if first is None else START + first * MICRO
     ends: Ends = None, None, None
     if told is not None:
         is_none = not mine.info.inputs and not rows

@@ -6,6 +6,9 @@
 A micro-batch becomes one folder of results, `batch=N`, and one of the archive, `batch-N`. Both are
 written aside and moved into place as a whole, and a micro-batch that Spark repeats replaces what
 its earlier attempt has left. Only micro-batches that Spark has committed are reconciled.
+
+What is archived stays in the packets in which it left the operator (`runtime.archiver`), and is
+stored as it is; `reconcile` opens them.
 """
 
 import json
@@ -16,20 +19,20 @@ from dataclasses import asdict, dataclass, field
 from itertools import permutations
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ...errors import BadInput, BadState
 from ..figures import JOIN
-from ..frames import Output, arrow_schema, fields_of, shared_keys
+from ..frames import Output, fields_of, shared_keys
 from ..observe import ADDED, figures_of
 from ..plan import JoinPlan
-from ..runtime.archiver import ARCHIVE
-from ..runtime.packets import unpack_as
-from ..session import uses_wide_types
-from .folders import COMPACT, Folders, last_commit, watermark_of
+from ..runtime.archiver import LEFT, TOLD
+from ..runtime.bucket import About
+from ..runtime.result_rows import rows_of
+from .folders import Folders, last_commit, watermark_of
 
 SIDES = ("left", "right")
 INPUTS = "inputs"  # in place of a path: what is missed is found from the inputs, which are kept
@@ -43,6 +46,9 @@ WATERMARK = "_watermark"
 ADDED_BY = "_added-"  # and a number: how many results were added up to there, see `Added`
 TAKEN = ("batch", "change", "upto")  # columns of the results and corrections themselves
 METADATA = "_spark_metadata"  # where it is Spark reads the files that it names, and no others
+FORMAT = 2  # of an archive
+# How packets are stored: these are compressed, but small ones are much alike.
+PACKED = {"compression": "zstd", "parquet.enable.dictionary": "false"}
 FILE_BYTES = 32 << 20  # of packets, for one file
 QUERIES = 100  # whose figures are added to, of those that this process has started
 
@@ -62,15 +68,16 @@ class Info:
     output: Output
     shared: tuple[str, ...]  # key columns of one name in both frames
     behind: int
-    records: str  # the type of the archive's rows, as JSON
+    records: str  # the type of the rows that are kept by `reconcile`, as JSON
     results: str
     checkpoint: str
     inputs: bool  # whether the archive is the inputs: then it holds no rows
     near: tuple[str, str, float] | None = None  # of a band join: see `near.NearColumn`
+    format: int = FORMAT
 
     @property
     def type(self) -> T.StructType:
-        """The type of the archive's rows."""
+        """The type of the rows that are kept by `reconcile`."""
         return T.StructType.fromJson(json.loads(self.records))
 
     @property
@@ -103,6 +110,13 @@ def read_info(archive: Folders) -> Info | None:
 def decoded(text: str) -> Info:
     """Return what was encoded, perhaps by a version that stored metadata beside the types."""
     said = json.loads(text)
+    if said["inputs"]:  # nothing is archived
+        said["format"] = FORMAT
+    if said.get("format", 1) != FORMAT:
+        raise BadState(
+            f"the archive of this join has format {said.get('format', 1)}, this Penstock reads "
+            f"format {FORMAT}; reconcile with the version that wrote it, and start with new folders"
+        )
     for name in {"within", "keys", "times", "output", "shared", "near"} & {*said}:
         said[name] = tuple(tuple(x) if isinstance(x, list) else x for x in said[name])
     said["records"] = bare(T.StructType.fromJson(json.loads(said["records"]))).json()
@@ -144,16 +158,15 @@ def hold_back(joined: Archived) -> DataFrame:
     return joined.packets.mapInArrow(refuse, joined.results)
 
 
-def records_type(inputs: tuple[T.StructType, ...], stored: bool = False) -> T.StructType:
-    """Return the type of an archive's rows: in packets (see `runtime.archiver`), or as `stored`.
+def records_type(inputs: tuple[T.StructType, ...]) -> T.StructType:
+    """Return the type of the rows that are kept by `reconcile`.
 
-    What is stored has the number of its micro-batch, and that in which a row left alone. `side`
-    tells which columns there are without reading them; it is null where there are none.
+    They have the numbers of their micro-batch, and of that in which they left alone. `side` tells
+    which columns there are without reading them.
     """
-    number, flag, long = T.IntegerType(), T.BooleanType(), T.LongType()
-    kinds: dict[str, T.DataType] = {"batch": number, "side": number} if stored else {}
-    kinds |= {"bucket": number, "place": long, "last": long}
-    kinds |= {"alone": number if stored else flag, "left": inputs[0], "right": inputs[1]}
+    number, long = T.IntegerType(), T.LongType()
+    kinds: dict[str, T.DataType] = {"batch": number, "side": number, "row": long, "last": long}
+    kinds |= {"alone": number, "left": inputs[0], "right": inputs[1]}
     kind = bare(fields_of(kinds).toNullable())
     assert isinstance(kind, T.StructType)
     return kind
@@ -298,9 +311,7 @@ class Sink:
 
     archive: str
     info: Info
-    records: T.StructType
     columns: T.StructType
-    wide: bool
     debt: Debt
 
     def __call__(self, packets: DataFrame, number: int) -> None:
@@ -308,7 +319,7 @@ class Sink:
         session = packets.sparkSession
         results, archive = Folders(session, self.info.results), Folders(session, self.archive)
         if self.debt.inputs:
-            results.publish(self._unpacked(packets, self.columns), f"batch={number}")
+            results.publish(rows_of(packets, self.columns), f"batch={number}")
         else:
             self._write_both(packets, number, results, archive)
         self.debt.look(archive)
@@ -318,32 +329,23 @@ class Sink:
     ) -> None:
         packets = packets.persist()  # the join itself must run once
         try:
-            found = packets.where(f"join <> {ARCHIVE}")
-            results.publish(self._unpacked(found, self.columns), f"batch={number}")
-            owed = packets.where(f"join = {ARCHIVE}")
-            (size,) = owed.agg(F.sum(F.length("packet"))).collect()[0]
-            if size:
-                rows = self._unpacked(owed.coalesce(1 + size // FILE_BYTES), self.records)
-                rows = rows.withColumns(
-                    {
-                        "batch": F.lit(number),
-                        "side": F.expr(
-                            "case when left is not null then 0 when right is not null then 1 end"
-                        ),
-                        "alone": F.when(F.col("alone"), F.lit(number)),
-                    }
-                )
+            kind, size = F.col("join"), Observation()
+            length = F.when(kind >= LEFT, F.length("packet"))
+            # Rows of results and packets of them, by the types of their columns; see `rows_of`.
+            found = packets.observe(size, F.sum(length).alias("bytes")).where(kind < LEFT)
+            results.publish(rows_of(found, self.columns), f"batch={number}")
+            if archived := size.get["bytes"]:
+                side = F.when(kind < TOLD, kind - LEFT).alias("side")
+                owed = packets.where(kind >= LEFT).coalesce(1 + archived // FILE_BYTES)
+                owed = owed.select(F.lit(number).alias("batch"), side, "packet", *About._fields)
                 time = watermark_of(Folders(packets.sparkSession, self.info.checkpoint), number)
                 beside = {WATERMARK: f"{time} {json.dumps(self.debt.missed_so_far())}"}
-                archive.publish(rows, f"batch-{number}", beside, **COMPACT)
+                archive.publish(owed, f"batch-{number}", beside, **PACKED)
             else:
                 archive.discard(f"batch-{number}")  # of an attempt that evicted more
         finally:
             packets.unpersist()
         self.debt.took(archive, number)
-
-    def _unpacked(self, packets: DataFrame, schema: T.StructType) -> DataFrame:
-        return packets.mapInArrow(unpack_as(arrow_schema(schema, self.wide)), schema)
 
 
 def write(
@@ -386,7 +388,7 @@ def write(
         plan.output[0],
         tuple(sorted(shared_keys(left, right))),
         plan.behind,
-        records_type(held.inputs, stored=True).json(),
+        records_type(held.inputs).json(),
         out.root,
         state.root,
         held.path == INPUTS,
@@ -394,8 +396,7 @@ def write(
     )
     _check(info, kept, out, state)
     debt = Debt(info.inputs)
-    records, wide = records_type(held.inputs), uses_wide_types(session)
-    sink = Sink(kept.root, info, records, held.results, wide, debt)
+    sink = Sink(kept.root, info, held.results, debt)
     query = held.packets.writeStream.foreachBatch(sink)
     query = query.option("checkpointLocation", info.checkpoint).outputMode("append")
     query = query.queryName(name) if name else query

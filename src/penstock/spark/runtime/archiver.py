@@ -13,28 +13,36 @@ early, and its last place is before the place of the later one. Both must be in 
 
 A row that was written as it came and is still held is written down once more when it leaves early,
 or leaves without a partner where that is a result: its place and what became of it, no columns.
+
+What is written leaves the bucket as small Parquet files, which Spark stores as they are: to make
+rows of them and to encode these again would cost more than all else that is done for the archive.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...engine.batch import after
 from ...engine.join import Join
 from ...engine.join_kernel import Departures
 from ...engine.join_options import PRESERVED, SEMI
 from ...engine.standings import COMPLETED, EVICTED, EXPIRED, REFUSED
+from ...errors import BadState
 from ..plan import JoinPlan
-from .arrow import BYTES, ROWS, pieces, to_ipc
-from .bucket import Packet
+from .arrow import BYTES, ROWS, as_microseconds, fitted, from_parquet, pieces, to_parquet
+from .bucket import About, Packet
+from .packets import end_task
 from .results import columns_of
 from .segments import Segments
 
 CELL = "cell"  # the column of the cells of a band join
-ARCHIVE = 1  # the number of a packet of the archive, where that of results is 0
-NAMES = ("bucket", "place", "last", "alone", "left", "right")
+# The numbers of packets (that of results is 0): rows of a side, and what is told of some later.
+LEFT, RIGHT, TOLD = 1, 2, 3
+NAMES = ("row", "last", "alone")  # of what stands before the columns of a row, or alone
+PLACE_BITS = 44  # of a number that tells a row: the bucket stands above its place
 BESIDE = 8  # bytes of a place, and of a cell, for each row held
 PER_ROW = 4  # slots of the filter for each row of the budget
 PART = 16  # of a budget in bytes, what the filter may take: one in so many
@@ -53,11 +61,15 @@ class Records(NamedTuple):
     last: np.ndarray  # the place of the last row that it could match; -1 while it is held
     alone: np.ndarray  # bool: it left and had no partner, on a side where that is a result
 
-    def take(self, which: np.ndarray) -> "Records":
-        """Return some of them in the order of their places."""
-        some = np.flatnonzero(which)
-        some = some[np.argsort(self.place[some], kind="stable")]  # mostly in order already
-        return Records(*(column[some] for column in self))
+    def take(self, which: np.ndarray | slice) -> "Records":
+        """Return some of them."""
+        return Records(*(column[which] for column in self))
+
+
+def in_order(records: Sequence[Records]) -> Records:
+    """Return all of them in the order of their places."""
+    every = Records(*map(np.concatenate, zip(*records, strict=True)))
+    return every.take(np.argsort(every.place, kind="stable"))
 
 
 def filter_slots(plan: JoinPlan) -> int:
@@ -187,13 +199,14 @@ class Archiver:
 
     def written(
         self, gone: Departures, came: Sequence[Records], streams: Sequence[Segments]
-    ) -> Iterator[tuple[int, Records, bool]]:
+    ) -> dict[int, Records]:
         """Take note of rows that left, and return what is archived of them and of those that came.
 
-        Returns sides with some records of each, and whether their columns are written too.
+        Returns it by the numbers of packets.
         """
         early = (gone.reason == EVICTED) | (gone.reason == REFUSED)
         alone = ~gone.matched & (gone.reason != COMPLETED) & np.array(self.lonely)[gone.stream]
+        found: dict[int, list[Records]] = {LEFT: [], RIGHT: [], TOLD: []}
         for side, held in enumerate(streams):
             mine = gone.stream == side
             number = gone.row[mine & early]
@@ -202,10 +215,11 @@ class Archiver:
             last = np.where(early, gone.last, -1)[mine]
             left = Records(number, place >> 1, last, alone[mine])
             is_written = place & 1 == 1
-            yield side, left.take(early[mine] & ~is_written), True
-            yield side, left.take((early | alone)[mine] & is_written), False
+            found[LEFT + side].append(left.take(early[mine] & ~is_written))
+            found[TOLD].append(left.take((early | alone)[mine] & is_written))
         for side, records in enumerate(came):
-            yield side, self._may_miss(side, records, streams[side], gone, alone), True
+            found[LEFT + side].append(self._may_miss(side, records, streams[side], gone, alone))
+        return {kind: in_order(records) for kind, records in found.items()}
 
     def _may_miss(
         self, side: int, came: Records, held: Segments, gone: Departures, alone: np.ndarray
@@ -218,26 +232,71 @@ class Archiver:
         return came._replace(alone=is_among(came.number, gone.row[alone]))
 
     def packets(
-        self, plan: JoinPlan, side: int, held: Segments, records: Records, whole: bool
+        self, plan: JoinPlan, kind: int, streams: Sequence[Segments], records: Records
     ) -> Iterator[Packet]:
-        """Return records as packets, with the columns of their rows if they are to be `whole`."""
-        source = plan.inputs[side]
+        """Return records as packets: rows with their columns, or what is told of old ones."""
+        if kind == TOLD:
+            for first in range(0, len(records.number), ROWS):
+                some = records.take(slice(first, first + ROWS))
+                yield Packet(kind, to_parquet(self._table(some)), About(len(some.number)))
+            return
+        side = kind - LEFT
+        source, held = plan.inputs[side], streams[side]
         for piece in pieces(held.values("size", records.number), ROWS, BYTES):
-            number, place, last, alone = (column[piece] for column in records)
-            rows: list[Any] = [pa.nulls(len(number)), pa.nulls(len(number))]
-            if whole:
-                found = columns_of(source, held, source.names, number)
-                rows[side] = pa.table(found, list(source.names)).to_struct_array()
-            columns = [
-                pa.array(np.full(len(number), self.number, np.int32)),
-                pa.array(place),
-                pa.array(last, mask=last < 0),
-                pa.array(alone),
-                *rows,
-            ]
-            yield Packet(ARCHIVE, to_ipc(pa.table(columns, list(NAMES))))
+            some = records.take(piece)
+            table, time = self._table(some), held.values("time", some.number)
+            for place, column in enumerate(columns_of(source, held, source.names, some.number)):
+                table = table.append_column(f"c{place}", column)
+            about = About(len(time), int(time.min()), int(time.max()))
+            yield Packet(kind, to_parquet(table), about)
+
+    def _table(self, records: Records) -> pa.Table:
+        """Return the numbers of some records."""
+        bucket = np.int64(self.number) << PLACE_BITS
+        last = pa.array(bucket | records.last, mask=records.last < 0)
+        columns = [pa.array(bucket | records.place), last, pa.array(records.alone)]
+        return pa.table(columns, list(NAMES))
 
     def save(self, streams: Sequence[Segments]) -> dict[str, np.ndarray]:
         """Return all that is remembered, of keys and in the rows held."""
         found = {f"place.{side}": held.saved("place") for side, held in enumerate(streams)}
         return found | self.keys.save()
+
+
+class Reading(NamedTuple):
+    """How packets of an archive are read."""
+
+    schema: pa.Schema  # of what is made of them: the columns of rows, then `NAMES` and a number
+    time: int | None = None  # which column is compared with `since`
+    since: int | None = None  # microseconds: older rows are left out
+
+
+def make_reader(reading: Reading) -> Callable:
+    """Return the function for `mapInArrow` that makes rows of packets with their micro-batches.
+
+    Of a row that left alone the number of the micro-batch is told, in which that became known.
+    """
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number, packet in zip(batch.column(0), batch.column(1), strict=True):
+                try:
+                    table = from_parquet(packet.as_buffer())
+                except (pa.ArrowException, OSError) as error:
+                    raise BadState(
+                        f"the archive is damaged: a packet of micro-batch {number} cannot be read"
+                    ) from error
+                yield from _read(table, number, reading).to_batches()
+        end_task()
+
+    return read
+
+
+def _read(table: pa.Table, batch: pa.Scalar, reading: Reading) -> pa.Table:
+    if reading.since is not None:
+        new = as_microseconds(table.column(f"c{reading.time}")) >= reading.since
+        table = table.filter(pa.array(new))
+    number = pa.repeat(batch, len(table))
+    alone = pc.if_else(table.column(NAMES[2]), number, None)
+    columns = [*table.columns[len(NAMES) :], *table.columns[:2], alone, number]
+    return fitted(pa.Table.from_arrays(columns, reading.schema.names), reading.schema)

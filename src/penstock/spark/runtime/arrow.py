@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 ROWS = 65_536  # in one packet of results
 BYTES = 8 << 20  # and about so many bytes
@@ -41,6 +42,56 @@ def to_ipc(table: pa.Table, rows: int | None = None) -> bytes:
 def from_ipc(blob: bytes | memoryview) -> pa.Table:
     """Return the table of an Arrow IPC stream, without copying it."""
     return pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
+
+
+def to_parquet(table: pa.Table) -> bytes:
+    """Return a table as a small Parquet file, for a fraction of its bytes and little time.
+
+    Whole numbers and times, of which many are nearly in order, are stored as differences.
+    """
+    kinds = [leaf for field in table.schema for leaf in _leaves(field.name, field.type)]
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[path for path, kind in kinds if _repeats(kind)],
+        column_encoding={path: "DELTA_BINARY_PACKED" for path, kind in kinds if _is_whole(kind)},
+        store_schema=False,
+        write_statistics=False,
+    )
+    return sink.getvalue().to_pybytes()
+
+
+def from_parquet(blob: pa.Buffer) -> pa.Table:
+    """Return the table of a small Parquet file, whose types may be others of one meaning."""
+    return pq.ParquetFile(pa.BufferReader(blob)).read(use_threads=False)
+
+
+def _leaves(path: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
+    """Return the columns that Parquet makes of one."""
+    inner = []
+    if pa.types.is_struct(kind):
+        inner = [(field.name, field.type) for field in kind]
+    elif pa.types.is_map(kind):
+        inner = [("key_value.key", kind.key_type), ("key_value.value", kind.item_type)]
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = [("list.element", kind.value_type)]
+    else:
+        yield path, kind
+    for name, part in inner:
+        yield from _leaves(f"{path}.{name}", part)
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    """Tell whether Parquet stores values as whole numbers."""
+    return pa.types.is_integer(kind) or pa.types.is_temporal(kind)
+
+
+def _repeats(kind: pa.DataType) -> bool:
+    """Tell whether a dictionary of the values may be worth its time."""
+    return _has_length(kind) or pa.types.is_decimal(kind)
 
 
 def concatenated(tables: list[pa.Table]) -> pa.Table:

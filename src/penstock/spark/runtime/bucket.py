@@ -36,11 +36,20 @@ def micro_batch(rows: list[tuple], watermark: int | None) -> MicroBatch:
     return MicroBatch(packets, watermark, [digest for _, _, digest, _ in rows if digest])
 
 
-class Packet(NamedTuple):
-    """Some results of one join."""
+class About(NamedTuple):
+    """What can be known of a packet of an archive without opening it."""
 
-    join: int
-    rows: bytes  # an Arrow IPC stream
+    rows: int
+    oldest: int | None = None  # microseconds; None where the rows have no times
+    newest: int | None = None
+
+
+class Packet(NamedTuple):
+    """Some results of one join, or a part of its archive."""
+
+    join: int  # in an archive the kind of its rows: see `archiver`
+    rows: bytes  # an Arrow IPC stream; in an archive a Parquet file
+    about: About | None = None  # in an archive
 
 
 class Bucket:

@@ -223,11 +223,9 @@ class JoinBucket(Bucket):
         """Return the packets of rows that left: results without a partner, and for the archive."""
         yield from self._departed(self.join.departed())
         if self.archiver is not None:
-            gone = self.join.departures()
-            for side, records, whole in self.archiver.written(gone, came, self.rows):
-                if not self.silent:
-                    held = self.rows[side]
-                    yield from self.archiver.packets(self.plan, side, held, records, whole)
+            written = self.archiver.written(self.join.departures(), came, self.rows)
+            for kind, records in {} if self.silent else written.items():
+                yield from self.archiver.packets(self.plan, kind, self.rows, records)
         if self.watch is not None:
             self.watch.forget(self._late_until, self._gone())
 

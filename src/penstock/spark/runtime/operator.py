@@ -39,6 +39,7 @@ from .image import (
 from .journal import Journal, Version
 from .kernels import Kernels
 from .packets import PACKED, end_task
+from .result_rows import NOTHING as NO_REPORT
 from .result_rows import Report, as_pandas, counters_text, output_schema, results
 
 MILLISECOND = 1_000  # microseconds
@@ -63,11 +64,16 @@ class Work(NamedTuple):
     behind: int = 0  # microseconds by which Spark was told to keep it behind; see `JoinPlan`
     kernels: Kernels = Kernels()  # made by the driver
     rows: T.StructType | None = None  # of results that are given out as rows: see `rows_of`
+    archived: bool = False  # whether there are packets of an archive beside the results
+
+    def given_out(self, packet: Packet, report: Report = NO_REPORT) -> pa.Table:
+        """Return a packet as the operator gives it out."""
+        return results(packet, self.rows, report, self.archived)
 
 
 def run_buckets(packets: DataFrame, work: Work) -> DataFrame:
     """Return results, with counters in the last row of each bucket: see `counters_text`."""
-    grouped, schema = packets.groupBy("bucket"), output_schema(work.rows)
+    grouped, schema = packets.groupBy("bucket"), output_schema(work.rows, work.archived)
     if packets.isStreaming:
         mode = "EventTime" if work.event_time else "None"
         processor = declared(Processor(work))
@@ -130,7 +136,7 @@ class Processor:
             last = NOTHING  # goes out with the counters: one frame less
             for packet in bucket.advance(batch):
                 if last.rows:
-                    yield as_pandas(results(last, work.rows))
+                    yield as_pandas(work.given_out(last))
                 last = packet
             self._set_timer(journal.version, timers, fired)
             if bucket.is_changed(batch) or journal.is_new or not journal.is_same:
@@ -139,7 +145,7 @@ class Processor:
             else:
                 token = journal.version.token
             counters = counters_text(bucket.report(journal.version.size), work.counters)
-            made = results(last, work.rows, Report(counters, bucket.hottest()))
+            made = work.given_out(last, Report(counters, bucket.hottest()))
             if image is not None:
                 _save(image, bucket, token)
             del bucket

@@ -7,7 +7,7 @@ row does that has no `join`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -18,11 +18,12 @@ from pyspark.sql import types as T
 from ..frames import arrow_schema
 from ..session import uses_wide_types
 from .arrow import fitted, from_ipc
-from .bucket import Packet
+from .bucket import About, Packet
 from .packets import unpack_as
 
 JOIN = T.StructField("join", T.IntegerType())
 PACKET = T.StructField("packet", T.BinaryType())
+ABOUT = [T.StructField(name, T.LongType()) for name in About._fields]
 BESIDE = [T.StructField(name, T.StringType()) for name in ("counters", "hottest")]
 PLAIN = (
     T.BooleanType,
@@ -67,10 +68,11 @@ def plain_rows(schema: T.StructType) -> T.StructType | None:
     return schema if all(isinstance(f.dataType, PLAIN) for f in schema.fields) else None
 
 
-def output_schema(rows: T.StructType | None) -> T.StructType:
-    """Return what the operator gives out."""
-    columns = [PACKET] if rows is None else _numbered(rows)
-    return T.StructType([JOIN, *columns, *BESIDE])
+def output_schema(rows: T.StructType | None, archived: bool = False) -> T.StructType:
+    """Return what the operator gives out; what is archived leaves it in packets."""
+    columns = [] if rows is None else _numbered(rows)
+    columns += [PACKET] if archived or rows is None else []
+    return T.StructType([JOIN, *columns, *(ABOUT if archived else []), *BESIDE])
 
 
 def _numbered(rows: T.StructType) -> list[T.StructField]:
@@ -78,27 +80,33 @@ def _numbered(rows: T.StructType) -> list[T.StructField]:
     return [T.StructField(f"c{place}", f.dataType) for place, f in enumerate(rows.fields)]
 
 
-def results(packet: Packet, rows: T.StructType | None, report: Report = NOTHING) -> pa.Table:
-    """Return a packet as the operator gives it out."""
-    if rows is None:
-        table = pa.table({"packet": pa.array([packet.rows], pa.binary())})
-    else:
+def results(
+    packet: Packet,
+    rows: T.StructType | None,
+    report: Report = NOTHING,
+    archived: bool = False,
+) -> pa.Table:
+    """Return a packet as the operator gives it out, with the columns of `output_schema`."""
+    is_packed = rows is None or packet.about is not None
+    found = pa.table({})
+    if rows is not None:
         arrow = arrow_schema(rows)
-        names = [field.name for field in _numbered(rows)]
-        found = fitted(from_ipc(packet.rows), arrow) if packet.rows else arrow.empty_table()
-        table = found.rename_columns(names)
-    count = max(1, len(table))
-    if not len(table):
-        table = pa.table([pa.nulls(1, field.type) for field in table.schema], table.column_names)
-        number = pa.nulls(1, pa.int32())
-    else:
-        number = pa.repeat(pa.scalar(packet.join, pa.int32()), count)
-    table = table.add_column(0, "join", number)
+        has_rows = packet.rows and not is_packed
+        found = fitted(from_ipc(packet.rows), arrow) if has_rows else arrow.empty_table()
+    count, number = max(1, len(found)), packet.join if is_packed or len(found) else None
+    columns: dict[str, Any] = {JOIN.name: pa.repeat(pa.scalar(number, pa.int32()), count)}
+    for field, column in zip(_numbered(rows) if rows else [], found.columns, strict=True):
+        columns[field.name] = column if len(found) else pa.nulls(1, column.type)
+    if archived or rows is None:
+        blob = pa.scalar(packet.rows if is_packed else None, pa.binary())
+        columns[PACKET.name] = pa.repeat(blob, count)
+    for field, value in zip(ABOUT, packet.about or [None] * len(ABOUT), strict=True):
+        if archived:
+            columns[field.name] = pa.repeat(pa.scalar(value, pa.int64()), count)
     for field, text in zip(BESIDE, report, strict=True):
         last = pa.array([text], pa.string())
-        column = pa.concat_arrays([pa.nulls(count - 1, pa.string()), last])
-        table = table.append_column(field.name, column)
-    return table.combine_chunks()
+        columns[field.name] = pa.concat_arrays([pa.nulls(count - 1, pa.string()), last])
+    return pa.table(columns).combine_chunks()
 
 
 def as_pandas(table: pa.Table) -> pd.DataFrame:
@@ -112,7 +120,7 @@ def as_pandas(table: pa.Table) -> pd.DataFrame:
 
 def rows_of(made: DataFrame, schema: T.StructType) -> DataFrame:
     """Return the rows of results that have one schema, whatever they were given out as."""
-    if PACKET.name in made.columns:
+    if _numbered(schema)[0].name not in made.columns:
         arrow = arrow_schema(schema, uses_wide_types(made.sparkSession))
         return made.select(JOIN.name, PACKET.name).mapInArrow(unpack_as(arrow), schema)
     named = [
