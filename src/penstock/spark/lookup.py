@@ -9,12 +9,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
 from .. import policies
-<<<<<<< HEAD
 from ..engine.lookup import COSTS, GOALS, HITS
-from ..errors import BadInput
-=======
 from ..errors import BadInput, TooSmall
->>>>>>> front
 from ..kernel.durations import microseconds
 from ..kernel.options import nearest
 from ..kernel.policy import CACHING
@@ -139,14 +135,10 @@ def lookup(
         **known,
         **where,
     )
-<<<<<<< HEAD
-    plan.engine(plan.buckets - 1)  # the smallest share must have room for a row
-=======
     try:  # the smallest share must have room for a row
-        plan.engine(plan.buckets - 1).push([], size=[])
+        plan.engine(plan.buckets - 1)
     except TooSmall as small:
         raise checks.too_small(budget, plan, small.least) from None
->>>>>>> front
     check_checkpoint(session, checkpoint, plan, events.isStreaming)
     return _run(plan, events, changes)
 
