@@ -15,7 +15,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import permutations
 from typing import Any
 
@@ -105,6 +105,18 @@ def read_info(archive: Folders) -> Info | None:
     if text is None:
         return None
     return decoded(text)
+
+
+def difference(owner: Info, info: Info) -> str:
+    """Return in what two joins differ first, with both values where they are short."""
+    name, theirs, mine = next(
+        (each.name, *both)
+        for each in fields(Info)
+        if (both := (getattr(owner, each.name), getattr(info, each.name))) and both[0] != both[1]
+    )
+    if name in ("output", "records"):
+        return "its columns are others"
+    return f"its {name} is {theirs!r}, that of this one is {mine!r}"
 
 
 def decoded(text: str) -> Info:
@@ -470,10 +482,11 @@ def _check(info: Info, archive: Folders, results: Folders, checkpoint: Folders) 
             )
     for ask in (Folders.read_text, Folders.claim):  # others may claim them at the same time
         for folder, name in ((checkpoint, OWNER), (results, OWNER), (archive, INFO)):
-            if decoded(ask(folder, name, info.encode()) or "") != info:
+            owner = decoded(ask(folder, name, info.encode()) or "")
+            if owner != info:
                 raise BadState(
-                    f"{folder.root} belongs to another join, or to one with another archive, other "
-                    "results or another checkpoint; pass the same ones, or another folder"
+                    f"{folder.root} belongs to another join: {difference(owner, info)}; pass the "
+                    "same, or another folder"
                 )
     written = archive.numbers("batch-") + results.numbers("batch=")
     written += [] if info.inputs else archive.numbers("base-")
