@@ -82,7 +82,7 @@ def rows_of(outcome) -> Counter:
 def rows_of_packets(packets) -> Counter:
     """Return the rows of some packets as a multiset of (join, row)."""
     found = Counter()
-    for join, blob in packets:
+    for join, blob, _ in packets:
         table = from_ipc(blob)
         columns = [column.to_pylist() for column in table.columns]
         found.update((join, *row) for row in zip(*columns, strict=True))

@@ -96,7 +96,7 @@ def test_a_bucket_goes_on(case):
     )
     third = take(JoinBucket(PLAN, 0, second.state), [(1, packet(1, 3, some[0], new))])
     for outcome in (second, third):  # with the row held since before the restart, and the new one
-        tables = [from_ipc(blob) for _, blob in outcome.packets]
+        tables = [from_ipc(packet.rows) for packet in outcome.packets]
         found = [repr(value) for table in tables for value in table.column("x0").to_pylist()]
         assert sorted(found) == sorted(map(repr, held(some, old, new)))
 

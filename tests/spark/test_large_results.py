@@ -42,7 +42,7 @@ def test_small_packets_hold_the_engine_s_results(small_packets, joins, budget):
     for batch in cuts(rng, drawn(rng, 1500, sides=inputs, keys=40), 5):
         outcome = run.take(*batch)
         assert rows_of(outcome) == engine.take(*batch)
-        assert all(0 < from_ipc(rows).num_rows <= 50 for _, rows in outcome.packets)
+        assert all(0 < from_ipc(packet.rows).num_rows <= 50 for packet in outcome.packets)
 
 
 def test_the_recall_is_the_same_in_packets_of_any_size(monkeypatch):
@@ -67,7 +67,7 @@ def test_large_rows_make_packets_of_few_rows(small_packets):
     ]
     outcome = take(JoinBucket(make_plan(text_key=True), 0), sides)
     assert sum(rows_of(outcome).values()) == 3 * 30 * 30
-    for _, rows in outcome.packets:
+    for _, rows, _ in outcome.packets:
         table = from_ipc(rows)
         assert table.num_rows == 1 or table.nbytes <= 3000
 
@@ -93,7 +93,7 @@ def test_one_large_row_and_many_partners():
     plan = with_texts(make_plan())
     sides = [(0, text_packet([7], [text])), (1, text_packet([7] * n, ["y"] * n))]
     total = 0
-    for _, rows in JoinBucket(plan, 0).advance(MicroBatch(sides)):
+    for _, rows, _ in JoinBucket(plan, 0).advance(MicroBatch(sides)):
         table = from_ipc(rows)
         assert len(rows) <= BYTES + MARGIN
         assert column_bytes(table["v0"]).min() == len(text) + 4
