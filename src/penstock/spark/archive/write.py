@@ -47,8 +47,8 @@ ADDED_BY = "_added-"  # and a number: how many results were added up to there, s
 TAKEN = ("batch", "change", "upto")  # columns of the results and corrections themselves
 METADATA = "_spark_metadata"  # where it is Spark reads the files that it names, and no others
 FORMAT = 2  # of an archive
-# How packets are stored: these are compressed, but small ones are much alike.
-PACKED = {"compression": "zstd", "parquet.enable.dictionary": "false"}
+# How packets are stored: these are compressed, but small ones are much alike. zstd takes longer.
+PACKED = {"compression": "snappy", "parquet.enable.dictionary": "false"}
 FILE_BYTES = 32 << 20  # of packets, for one file
 QUERIES = 100  # whose figures are added to, of those that this process has started
 
