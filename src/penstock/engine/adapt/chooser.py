@@ -168,7 +168,7 @@ class Chooser(Pilot):
         self._alive = np.zeros(count, bool)  # challengers in the trial
         self._looks = np.zeros((0, FIRST_ONE + count))  # the last ones, of trials
         self._usual: list[float] = []  # results of the engine for each row, in the last looks
-        self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache since it ruled
+        self._whole = np.zeros(2)  # results of engine and incumbent's shadow cache so far
         self._real = np.zeros(2)  # and of the one before it
         self._results = 0  # of the engine, so far
         self._gained = 0  # in the sampled rows since the last look, where that is known
@@ -211,11 +211,10 @@ class Chooser(Pilot):
     @property
     def _need(self) -> int:
         """How many sampled rows there are between the last look and the next."""
-        most, some = LONGEST, self._seen // PART
+        most = LONGEST
         if not self._alive.any():
-            rest = int(REST * self._sample.share / self._costs[self._choice])
-            most = max(LONGEST, rest)
-        return max(FIRST, min(some, most))
+            most = max(LONGEST, int(REST * self._sample.share / self._costs[self._choice]))
+        return max(FIRST, min(self._seen // PART, most))
 
     @property
     def _is_over(self) -> bool:
